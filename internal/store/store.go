@@ -1,0 +1,98 @@
+// Package store keeps everything that Isospin must not forget: rows with indexed columns and a body, and the
+// change and task tables that are written in the same transaction. rest opens one transaction a request and all
+// plugins write through it; sessions read changes; the task runner claims tasks. Dialects (SQLite, PostgreSQL,
+// MariaDB) live in packages below and are chosen by assemble. It knows no resource and never looks inside a body.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+
+	"isospin/internal/change"
+)
+
+// Store runs functions in transactions. It is safe for concurrent use.
+type Store interface {
+	// Read runs fn in a transaction that sees one state and writes nothing.
+	Read(ctx context.Context, fn func(Tx) error) error
+	// Write runs fn in a transaction and commits it durably when fn returns nil. It runs fn again when the
+	// database aborted the transaction (deadlock, serialization failure, SQLITE_BUSY), so fn must touch
+	// nothing but tx and variables that it sets from scratch. An error of fn rolls everything back and is returned.
+	Write(ctx context.Context, fn func(WriteTx) error) error
+	// Changes yields every change committed by any server from now on at least once; order means nothing.
+	// A yielded ErrGap says that changes may have been missed (a server away for too long, a lost
+	// connection): the reader must compare everything. It ends with ctx.
+	Changes(ctx context.Context) iter.Seq2[change.Change, error]
+	// Claim waits for a due task with one of the names and takes it, so that no other server does. done(nil)
+	// ends the task, done(err) puts it back with backoff or, after too many tries, parks it with err's text.
+	Claim(ctx context.Context, names []string) (t change.Task, done func(error) error, err error)
+	// Dialect tells how SQL differs.
+	Dialect() Dialect
+	// Stats counts what was done so far.
+	Stats() Stats
+	Close() error
+}
+
+// Stats counts since the start; tests assert that cost follows the change.
+type Stats struct {
+	Statements uint64 // SQL statements, BEGIN and COMMIT left out
+	Commits    uint64 // transactions that reached the disk
+	Retries    uint64 // runs repeated because the database aborted them
+}
+
+// Query is SQL with ? for each argument; the dialect rewrites the marks. The text should be constant, since
+// prepared statements are kept by it. []byte, string, int64, bool, float64, time.Time and nil are the arguments' types.
+type Query struct {
+	SQL  string
+	Args []any
+}
+
+// Q makes a Query.
+func Q(sql string, args ...any) Query { return Query{SQL: sql, Args: args} }
+
+// Tx reads.
+type Tx interface {
+	Query(ctx context.Context, q Query) (*sql.Rows, error)
+	Dialect() Dialect
+}
+
+// WriteTx reads and writes.
+type WriteTx interface {
+	Tx
+	// Exec returns how many rows it touched. A uniqueness violation is a *Duplicate, which names the index
+	// and leaves the transaction usable.
+	Exec(ctx context.Context, q Query) (int64, error)
+	// Changed says that the document is dirty in these sets; merged by key, written at the commit.
+	Changed(key change.Key, sets ...change.Set)
+	// Owe writes a task at the commit.
+	Owe(t change.Task)
+}
+
+// Duplicate says which unique index refused a row.
+type Duplicate struct {
+	Index string // the index's or constraint's name, lower case
+	Cause error
+}
+
+func (d *Duplicate) Error() string { return "store: duplicate in " + d.Index }
+
+// Unwrap gives the driver's error.
+func (d *Duplicate) Unwrap() error { return d.Cause }
+
+// Dialect is how one database's SQL differs from another's.
+type Dialect interface {
+	Name() string // "sqlite", "postgres", "mariadb"
+	// Rebind turns ? marks into the dialect's.
+	Rebind(sql string) string
+	// JSONText is an expression for the text of a top-level member of a JSON column (NULL when absent or null).
+	JSONText(column, member string) string
+	// ForUpdate is the suffix that locks the rows read until the commit ("" where writers are alone);
+	// skipLocked passes over rows that others hold.
+	ForUpdate(skipLocked bool) string
+	// InsertIgnore is the statement's head and tail for an insert that does nothing on a duplicate:
+	// "INSERT OR IGNORE INTO", "" or "INSERT INTO", "ON CONFLICT DO NOTHING".
+	InsertIgnore() (head, tail string)
+	// Random is the expression for a random number to order by.
+	Random() string
+}
