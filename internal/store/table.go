@@ -2,6 +2,10 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
 )
 
 // Column is one indexed value of a row, computed from T when the row is written.
@@ -19,7 +23,9 @@ type Column[T any] struct {
 type Row struct {
 	ID      string
 	Project string
-	Body    []byte // a JSON object; splicers replace it through Splice
+	Body    []byte // a JSON object; whoever adds to it replaces it
+	// Value is the decoded row where the reader decoded it, else nil.
+	Value any
 }
 
 // Order is one sort key: an SQL expression and its direction.
@@ -46,3 +52,109 @@ type Rows interface {
 	// Count counts rows: one statement.
 	Count(ctx context.Context, tx Tx, where Cond) (int64, error)
 }
+
+// Names of the columns that every table has.
+const (
+	columnID       = "id"
+	columnProject  = "project_id"
+	columnRevision = "revision"
+	columnBody     = "body"
+)
+
+// Table maps T to the rows of one SQL table: id (the primary key), project_id, revision, body and the columns
+// that filters, uniqueness, joins and quotas need. The body is T's JSON under the API's names; what a body does
+// not hold comes back through Column.Load. The table itself is made by a migration. Safe for concurrent use.
+type Table[T any] struct {
+	name        string
+	id, project func(*T) string
+	revision    func(*T) any // nil: the table counts no revisions
+	cols        []Column[T]  // without revision
+	loaded      []int        // indexes in cols of those with Load
+	attrs       map[string]string
+	texts       sync.Map // dialect name -> *texts
+	encode      func(*T) ([]byte, error)
+	decode      func([]byte, *T) error
+}
+
+// NewTable describes a table. A column named "revision" gives the revision of optimistic updates; it is not
+// added a second time.
+func NewTable[T any](name string, id, project func(*T) string, cols ...Column[T]) *Table[T] {
+	t := &Table[T]{
+		name: name, id: id, project: project,
+		attrs: map[string]string{"id": columnID, "project_id": columnProject, "tenant_id": columnProject},
+		// encoding/json is the codec until a benchmark asks for another.
+		encode: func(v *T) ([]byte, error) { return json.Marshal(v) },
+		decode: func(b []byte, v *T) error { return json.Unmarshal(b, v) },
+	}
+	for _, c := range cols {
+		if c.Attr != "" {
+			t.attrs[c.Attr] = c.Name
+		}
+		if c.Name == columnRevision {
+			t.revision = c.Of
+			continue
+		}
+		if c.Load != nil {
+			t.loaded = append(t.loaded, len(t.cols))
+		}
+		t.cols = append(t.cols, c)
+	}
+	return t
+}
+
+// WithCodec replaces the body's codec; both functions must agree with encoding/json on what JSON means. It is
+// called while the table is being made, before anybody uses it.
+func (t *Table[T]) WithCodec(encode func(*T) ([]byte, error), decode func([]byte, *T) error) *Table[T] {
+	t.encode, t.decode = encode, decode
+	return t
+}
+
+// TableName is the name in SQL.
+func (t *Table[T]) TableName() string { return t.name }
+
+// ColumnOf finds the column that mirrors an API attribute.
+func (t *Table[T]) ColumnOf(attr string) (string, bool) {
+	c, ok := t.attrs[attr]
+	return c, ok
+}
+
+// texts are a table's statements in one dialect, built once so that prepared statements are found by them.
+type texts struct {
+	get, getForUpdate, find, bodies, count, insert, update, compareAndSet, remove, revisionOf string
+}
+
+func (t *Table[T]) textsFor(d Dialect) *texts {
+	if v, ok := t.texts.Load(d.Name()); ok {
+		return v.(*texts)
+	}
+	v, _ := t.texts.LoadOrStore(d.Name(), t.build(d))
+	return v.(*texts)
+}
+
+func (t *Table[T]) build(d Dialect) *texts {
+	names := []string{columnID, columnProject, columnRevision, columnBody}
+	read := []string{d.Body(columnBody)}
+	for _, c := range t.cols {
+		names = append(names, c.Name)
+	}
+	for _, i := range t.loaded {
+		read = append(read, t.cols[i].Name)
+	}
+	from := " FROM " + t.name
+	x := &texts{
+		find:       "SELECT " + strings.Join(read, ", ") + from,
+		bodies:     "SELECT " + columnID + ", " + columnProject + ", " + d.Body(columnBody) + from,
+		count:      "SELECT COUNT(*)" + from,
+		remove:     "DELETE" + from + " WHERE id = ?",
+		revisionOf: "SELECT " + columnRevision + from + " WHERE id = ?",
+		insert: fmt.Sprintf("INSERT INTO %s (%s) VALUES (?%s)", t.name, strings.Join(names, ", "),
+			strings.Repeat(", ?", len(names)-1)),
+		update: fmt.Sprintf("UPDATE %s SET %s = ? WHERE id = ?", t.name, strings.Join(names[1:], " = ?, ")),
+	}
+	x.get = x.find + " WHERE id = ?"
+	x.getForUpdate = x.get + d.ForUpdate(false)
+	x.compareAndSet = x.update + " AND " + columnRevision + " = ?"
+	return x
+}
+
+var _ Rows = (*Table[struct{}])(nil)

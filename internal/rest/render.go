@@ -1,0 +1,109 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+
+	"isospin/internal/policy"
+	"isospin/internal/store"
+)
+
+// wrap makes {"name": value}.
+func wrap(name string, value []byte) []byte {
+	out := make([]byte, 0, len(value)+len(name)+5)
+	out = append(out, `{"`...)
+	out = append(out, name...)
+	out = append(out, `":`...)
+	out = append(out, value...)
+	return append(out, '}')
+}
+
+// renderWritten makes the answer to a create or update.
+func (s *Server) renderWritten(ctx context.Context, tx store.Tx, e *endpoint, rows []store.Row, many bool) ([]byte, error) {
+	items, err := s.render(ctx, tx, e, rows, nil)
+	if err != nil {
+		return nil, err
+	}
+	if many {
+		return wrap(e.res.Collection, items), nil
+	}
+	return wrap(e.res.Name, items[1:len(items)-1]), nil
+}
+
+// render makes the JSON list of rows for the caller: spliced, then cut down to what the caller may and wants to see.
+func (s *Server) render(ctx context.Context, tx store.Tx, e *endpoint, rows []store.Row, fields []string) ([]byte, error) {
+	p := principal(ctx)
+	drop := map[string]bool{}
+	for name := range e.hidden {
+		drop[name] = true
+	}
+	var perRow []string
+	for _, name := range e.strip {
+		switch s.Policy.Verdict(p, "get_"+e.res.Name+":"+name) {
+		case policy.Never:
+			drop[name] = true
+		case policy.Depends:
+			perRow = append(perRow, name)
+		}
+	}
+	var only map[string]bool
+	if len(fields) > 0 {
+		only = map[string]bool{}
+		for _, f := range fields {
+			only[f] = true
+		}
+	}
+	wants := func(name string) bool { return !drop[name] && (only == nil || only[name]) }
+	if e.Options.Splicer != nil && len(rows) > 0 {
+		if err := e.Options.Splicer.Splice(ctx, tx, &Page{Rows: rows, Wants: wants}); err != nil {
+			return nil, err
+		}
+	}
+	var ts []*target
+	if len(perRow) > 0 && len(rows) > 0 {
+		var err error
+		if ts, err = e.targets(ctx, tx, rows); err != nil {
+			return nil, err
+		}
+	}
+	size := 2
+	for _, r := range rows {
+		size += len(r.Body) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
+	for i, r := range rows {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = project(out, r.Body, s.keep(ctx, e, drop, only, perRow, ts, i))
+	}
+	return append(out, ']'), nil
+}
+
+// keep is the filter of one row's members; nil keeps all.
+func (s *Server) keep(ctx context.Context, e *endpoint, drop, only map[string]bool, perRow []string, ts []*target, i int) func([]byte) bool {
+	if len(drop) == 0 && only == nil && len(perRow) == 0 {
+		return nil
+	}
+	var hidden map[string]bool
+	for _, name := range perRow {
+		if !s.Policy.Allow(principal(ctx), "get_"+e.res.Name+":"+name, ts[i]) {
+			if hidden == nil {
+				hidden = map[string]bool{}
+			}
+			hidden[name] = true
+		}
+	}
+	return func(key []byte) bool {
+		return !drop[string(key)] && !hidden[string(key)] && (only == nil || only[string(key)])
+	}
+}
+
+// mustJSON encodes values that cannot fail to encode: texts, numbers, lists and maps of them.
+func mustJSON(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}

@@ -1,0 +1,305 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"isospin/internal/apidef"
+	"isospin/internal/fault"
+	"isospin/internal/policy"
+	"isospin/internal/store"
+)
+
+// create answers POST on a collection: one item or a bulk, all or nothing, in one transaction.
+func (s *Server) create(w http.ResponseWriter, r *http.Request, e *endpoint, parent string) error {
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	items, many, err := envelope(e.res, body, !e.res.NoBulk)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	p := principal(ctx)
+	type checked struct{ given, full map[string]json.RawMessage }
+	in := make([]checked, len(items))
+	for i, it := range items {
+		if in[i].given, in[i].full, err = e.attributes(p, it, true); err != nil {
+			return err
+		}
+	}
+	if err := s.before(ctx, e, []string{p.ProjectID}); err != nil {
+		return err
+	}
+	var answer []byte
+	err = s.Store.Write(ctx, func(tx store.WriteTx) error {
+		if parent != "" {
+			if err := s.parentSeen(ctx, tx, e, parent); err != nil {
+				return err
+			}
+		}
+		rows := make([]store.Row, len(in))
+		for i, it := range in {
+			if err := s.referencesSeen(ctx, tx, e, it.full); err != nil {
+				return err
+			}
+			if err := s.mayWrite(ctx, tx, e, "create", it.full, nil); err != nil {
+				return err
+			}
+			row, err := e.Binding.create(ctx, tx, it.given, it.full, parent)
+			if err != nil {
+				return err
+			}
+			rows[i] = row
+		}
+		answer, err = s.renderWritten(ctx, tx, e, rows, many)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.write(w, http.StatusCreated, answer)
+}
+
+// update answers PUT on a member.
+func (s *Server) update(w http.ResponseWriter, r *http.Request, e *endpoint, parent, id string) error {
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	items, _, err := envelope(e.res, body, false)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	want, match, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
+	given, _, invalid := e.attributes(principal(ctx), items[0], false)
+	var answer []byte
+	err = s.Store.Write(ctx, func(tx store.WriteTx) error {
+		row, err := s.locked(ctx, tx, e, parent, id)
+		if err != nil {
+			return err
+		}
+		if invalid != nil {
+			return invalid
+		}
+		if err := matches(row, want, match); err != nil {
+			return err
+		}
+		if err := s.mayWrite(ctx, tx, e, "update", given, &row); err != nil {
+			return err
+		}
+		if row, err = e.Binding.update(ctx, tx, row, given); err != nil {
+			return err
+		}
+		answer, err = s.renderWritten(ctx, tx, e, []store.Row{row}, false)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.write(w, http.StatusOK, answer)
+}
+
+// delete answers DELETE on a member.
+func (s *Server) delete(w http.ResponseWriter, r *http.Request, e *endpoint, parent, id string) error {
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	if len(body) > 0 {
+		return fault.HTTPBadRequest("A DELETE takes no body.")
+	}
+	ctx := r.Context()
+	want, match, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
+	err = s.Store.Write(ctx, func(tx store.WriteTx) error {
+		row, err := s.locked(ctx, tx, e, parent, id)
+		if err != nil {
+			return err
+		}
+		if err := matches(row, want, match); err != nil {
+			return err
+		}
+		if err := s.mayWrite(ctx, tx, e, "delete", nil, &row); err != nil {
+			return err
+		}
+		return e.remove(ctx, tx, row)
+	})
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// act answers a member action with what the plugin says.
+func (s *Server) act(w http.ResponseWriter, r *http.Request, e *endpoint, id string, a apidef.Action) error {
+	if e.Options.Actor == nil {
+		return fault.HTTPNotFound("There is nothing at this path.")
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	in := json.RawMessage("null")
+	if a.Input != nil {
+		if len(body) == 0 {
+			return fault.HTTPBadRequest("The request has no body.")
+		}
+		if in, err = a.Input.Decode(body); err != nil {
+			return err
+		}
+	}
+	ctx := r.Context()
+	var answer []byte
+	err = s.Store.Write(ctx, func(tx store.WriteTx) error {
+		row, err := s.locked(ctx, tx, e, "", id)
+		if err != nil {
+			return err
+		}
+		if err := s.mayAct(ctx, tx, e, a.Name, &row); err != nil {
+			return err
+		}
+		out, err := e.Options.Actor.Act(ctx, tx, id, a.Name, in)
+		if err != nil {
+			return err
+		}
+		answer, err = json.Marshal(out)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.write(w, http.StatusOK, answer)
+}
+
+// mayAct judges a member action by the rule of its own name.
+func (s *Server) mayAct(ctx context.Context, tx store.Tx, e *endpoint, action string, row *store.Row) error {
+	ts, err := e.targets(ctx, tx, []store.Row{*row})
+	if err != nil {
+		return err
+	}
+	if !s.Policy.Allow(principal(ctx), action, ts[0]) {
+		return fault.PolicyNotAuthorized(action)
+	}
+	return nil
+}
+
+// locked reads a member for a write; what the caller may not see does not exist.
+func (s *Server) locked(ctx context.Context, tx store.WriteTx, e *endpoint, parent, id string) (store.Row, error) {
+	if !plain(id) {
+		return store.Row{}, e.notFound(id)
+	}
+	row, err := e.lock(ctx, tx, id)
+	if err != nil {
+		if isMissing(err) {
+			err = e.notFound(id)
+		}
+		return row, err
+	}
+	if e.parent != nil {
+		if err := s.parentSeen(ctx, tx, e, parent); err != nil {
+			return row, err
+		}
+	}
+	_, ok, err := s.seen(ctx, tx, e, row)
+	if err == nil && !ok {
+		err = e.notFound(id)
+	}
+	return row, err
+}
+
+// parentSeen checks the member above a sub-resource.
+func (s *Server) parentSeen(ctx context.Context, tx store.Tx, e *endpoint, id string) error {
+	if !plain(id) {
+		return e.parent.notFound(id)
+	}
+	rows, err := e.parent.table.Bodies(ctx, tx, store.List{Where: store.Eq("id", id)})
+	if err != nil {
+		return err
+	}
+	if len(rows) == 1 {
+		_, ok, err := s.seen(ctx, tx, e.parent, rows[0])
+		if err != nil || ok {
+			return err
+		}
+	}
+	return e.parent.notFound(id)
+}
+
+// referencesSeen answers 404 for a create below a parent (a port's network) that the caller may not see.
+func (s *Server) referencesSeen(ctx context.Context, tx store.Tx, e *endpoint, full map[string]json.RawMessage) error {
+	for _, p := range e.Options.Parents {
+		raw, ok := full[p.Ref]
+		up := s.byTable[p.Table.TableName()]
+		if !ok || p.Missing == nil || up == nil || string(raw) == "null" ||
+			s.Policy.Verdict(principal(ctx), "get_"+up.res.Name) == policy.Always {
+			continue // the controller, who needs the parent anyway, finds out whether it exists
+		}
+		id := text(raw)
+		rows, err := up.table.Bodies(ctx, tx, store.List{Where: store.Eq("id", id)})
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return p.Missing(id)
+		}
+		if _, ok, err := s.seen(ctx, tx, up, rows[0]); err != nil || !ok {
+			if err == nil {
+				err = p.Missing(id)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// ifMatch reads "If-Match: revision_number=N"; other entity tags are ignored (behaviour.md, section 7).
+func ifMatch(r *http.Request) (revision int64, given bool, err error) {
+	for _, h := range r.Header.Values("If-Match") {
+		n, ok := strings.CutPrefix(strings.TrimSpace(h), "revision_number=")
+		if !ok {
+			continue
+		}
+		revision, err = strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+		if err != nil {
+			return 0, false, fault.HTTPBadRequest("If-Match wants revision_number=N with a whole number.")
+		}
+		return revision, true, nil
+	}
+	return 0, false, nil
+}
+
+func matches(row store.Row, want int64, given bool) error {
+	if !given {
+		return nil
+	}
+	have, ok := member(row.Body, "revision_number")
+	if !ok || string(have) != strconv.FormatInt(want, 10) {
+		return fault.RevisionNumberConstraintFailed(strconv.FormatInt(want, 10), row.ID)
+	}
+	return nil
+}
+
+// plain tells whether text can be an identifier in the database at all.
+func plain(id string) bool {
+	if id == "" || len(id) > 255 {
+		return false
+	}
+	for _, c := range id {
+		if c < 0x20 || c == 0xFFFD {
+			return false
+		}
+	}
+	return true
+}
