@@ -1,0 +1,63 @@
+// Package agent is what runs on a host: it keeps a mirror of the documents that the server says this host needs,
+// lets features turn them into wanted kernel objects, has the reconcilers make those real and reports how far it
+// is. assemble builds a Loop of the host's features and drivers. It never asks the server for one thing at a
+// time, and it never deletes from the kernel before the mirror is whole.
+package agent
+
+import (
+	"iter"
+
+	"google.golang.org/protobuf/proto"
+
+	"isospin/internal/change"
+)
+
+// View reads the mirror: this host's documents, decoded. Documents are shared: nobody changes one.
+type View interface {
+	// Get finds one document.
+	Get(kind, id string) (proto.Message, bool)
+	// All walks the documents of a kind, in no order.
+	All(kind string) iter.Seq2[string, proto.Message]
+	// In walks the documents of a kind that refer to an id through the named index: ports and forwards "by network",
+	// reservations "by network", ports "by group", rules "by group", members "by group", subnets "by network".
+	In(kind, index, id string) iter.Seq2[string, proto.Message]
+	// Synced tells whether every set that this host must hold is whole (from the server, or from the disk
+	// mirror that was whole when it was written).
+	Synced() bool
+}
+
+// The indexes of a View.
+const (
+	ByNetwork = "network"
+	ByGroup   = "group"
+)
+
+// Feature turns documents into desired kernel objects. Sync is a function of the view and of the observations
+// that the feature's constructor was given as snapshots (interfaces present on the integration bridge): it may fill Targets, it may not do
+// I/O, sleep, or remember what it said last time beyond what it can throw away.
+type Feature interface {
+	// Name is also the entity in whose name statuses are reported.
+	Name() string
+	// Kinds are the kinds of documents that it reads.
+	Kinds() []string
+	// Sync refills what the dirty documents concern. all asks it to look at every document: after a start, or
+	// when what it observes changed as a whole. An error is that of the keys it names; the others were done.
+	Sync(v View, dirty []change.Key, all bool) Faults
+}
+
+// Faults are documents that a feature could not turn into objects, with the reason, which is reported.
+type Faults map[change.Key]error
+
+// Observer is the part of a Feature that looks at more than documents: Changed yields the keys that something
+// outside the mirror touched (an interface came or went), and the loop calls Sync with them.
+type Observer interface {
+	Changed() <-chan []change.Key
+}
+
+// Reporter is the part of a Feature that answers for documents of ports: the loop reports a port's status in
+// the feature's name once nothing that the feature wants on its behalf is unsettled.
+type Reporter interface {
+	// Reports lists what is to be said of a port: ok is false while the port is not this feature's
+	// business (no interface of it is on this host).
+	Reports(v View, portID string) (generation int64, ok bool)
+}
