@@ -1,0 +1,3 @@
+package config
+
+//go:generate go run isospin/tools/optiondoc ../../docs/reference/options.md
