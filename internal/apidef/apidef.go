@@ -66,6 +66,9 @@ type Action struct {
 
 // Resource is one noun and its URL.
 type Resource struct {
+	// Key names the resource in the registry; empty: Collection. Two sub-resources that share a collection's name
+	// have "flavors/service_profiles".
+	Key        string
 	Name       string // "security_group", the member key in bodies
 	Collection string // "security_groups", the list key in bodies
 	Path       string // "security-groups", the URL segment
@@ -76,10 +79,13 @@ type Resource struct {
 	Actions    []Action
 	Standard   bool // has id, timestamps, revision_number, description, tags
 	Quota      bool
+	Taggable   bool // has tags, and their filters, when they are enabled
 	NoBulk     bool // bulk create is refused with 400
 	NoCreate   bool
 	NoUpdate   bool
 	NoDelete   bool
+
+	index map[string]int // of Attributes by name, made by Build
 }
 
 // Extension is one advertised alias: nouns that it adds and attributes that it adds to others' nouns. Data only.
@@ -89,5 +95,9 @@ type Extension struct {
 	Requires, Optional []string
 	Resources          []Resource
 	Extends            map[string][]Attribute // collection → attributes
+	Overrides          map[string][]Attribute // collection → attributes that replace those of the same name
 	Actions            map[string][]Action    // collection → actions
+	Standard           []Attribute            // attributes that every Standard resource gets
+	Tagged             []Attribute            // attributes that every Taggable resource gets
+	Core               bool                   // always on and never advertised: networks, subnets, ports
 }

@@ -1,0 +1,51 @@
+// Package catalogue lists every definition of the API that Isospin knows. Assemble builds the registry from it; tests
+// and generators read it. It decides nothing: which extensions are on is for the one who builds.
+package catalogue
+
+import (
+	"slices"
+
+	"isospin/internal/apidef"
+	"isospin/internal/apidef/agents"
+	"isospin/internal/apidef/behaviour"
+	"isospin/internal/apidef/binding"
+	"isospin/internal/apidef/core"
+	"isospin/internal/apidef/netext"
+	"isospin/internal/apidef/portext"
+	"isospin/internal/apidef/portsecurity"
+	"isospin/internal/apidef/provider"
+	"isospin/internal/apidef/secgroup"
+	"isospin/internal/apidef/standardattr"
+)
+
+// InTree are all definitions, core first, in the order in which attributes are shown.
+func InTree() []apidef.Extension {
+	return slices.Concat(
+		[]apidef.Extension{core.Core()},
+		provider.All(), netext.All(), portsecurity.All(), portext.All(), binding.All(), secgroup.All(), agents.All(),
+		standardattr.All(), behaviour.All(),
+	)
+}
+
+// Served are the aliases that the services of this version answer for.
+func Served() []string {
+	return []string{
+		"provider", "multi-provider",
+		"external-net", "subnet-external-network", "net-mtu", "net-mtu-writable", "subnet-service-types",
+		"port-security", "allowed-address-pairs", "aap-reject-multicast", "extra_dhcp_opt",
+		"uplink-status-propagation", "uplink-status-propagation-updatable", "data-plane-status",
+		"port-mac-address-regenerate", "port-mac-override",
+		"binding", "binding-extended",
+		"security-group", "stateful-security-group", "security-groups-normalized-cidr",
+		"security-groups-rules-belongs-to-default-sg", "port-security-groups-filtering",
+		"agent", "agent-resources-synced", "agent_sort_key",
+		"availability_zone", "availability_zone_filter", "network_availability_zone",
+		"standard-attr-description", "standard-attr-timestamp", "standard-attr-revisions", "revision-if-match",
+		"pagination", "sorting", "filter-validation", "empty-string-filtering", "project-id", "ip-substring-filtering",
+	}
+}
+
+// Build is the registry of the extensions named.
+func Build(aliases []string) (*apidef.Registry, error) {
+	return apidef.Build(InTree(), func(alias string) bool { return slices.Contains(aliases, alias) })
+}

@@ -1,0 +1,9 @@
+// Package netext defines what networks and subnets carry besides the core attributes. The catalogue lists it; it holds data only.
+package netext
+
+import "isospin/internal/apidef"
+
+// All are the extensions of this package, in the order in which their attributes are shown.
+func All() []apidef.Extension {
+	return []apidef.Extension{ExternalNet(), SubnetExternalNetwork(), NetMtu(), NetMtuWritable(), VlanTransparent(), SubnetServiceTypes()}
+}

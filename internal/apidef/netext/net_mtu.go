@@ -1,0 +1,22 @@
+package netext
+
+import (
+	"time"
+
+	"isospin/internal/apidef"
+	"isospin/internal/apidef/types"
+)
+
+// NetMtu is the extension net-mtu; facts from neutron-lib api/definitions/net_mtu.py.
+func NetMtu() apidef.Extension {
+	return apidef.Extension{
+		Alias: "net-mtu", Name: "MTU of networks",
+		Doc:     "Shows the largest packet that a network carries.",
+		Updated: time.Date(2015, 3, 25, 10, 0, 0, 0, time.UTC),
+		Extends: map[string][]apidef.Attribute{
+			"networks": {
+				{Name: "mtu", Doc: "The largest packet in bytes that the network carries; 0 leaves the choice to the server.", Type: types.NonNegative(), Filter: true, Sort: true},
+			},
+		},
+	}
+}

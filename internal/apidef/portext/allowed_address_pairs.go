@@ -1,0 +1,22 @@
+package portext
+
+import (
+	"time"
+
+	"isospin/internal/apidef"
+	"isospin/internal/apidef/types"
+)
+
+// AllowedAddressPairs is the extension allowed-address-pairs; facts from neutron-lib api/definitions/allowed_address_pairs.py.
+func AllowedAddressPairs() apidef.Extension {
+	return apidef.Extension{
+		Alias: "allowed-address-pairs", Name: "Allowed address pairs",
+		Doc:     "Lets a port use addresses besides its own.",
+		Updated: time.Date(2013, 7, 23, 10, 0, 0, 0, time.UTC),
+		Extends: map[string][]apidef.Attribute{
+			"ports": {
+				{Name: "allowed_address_pairs", Doc: "Further addresses, with their hardware addresses, that the port may use.", Type: types.AllowedAddressPairs(10), Post: apidef.Optional, Put: apidef.Optional, Default: apidef.Unspecified, Guarded: true},
+			},
+		},
+	}
+}

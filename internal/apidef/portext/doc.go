@@ -1,0 +1,9 @@
+// Package portext defines what ports carry besides the core attributes. The catalogue lists it; it holds data only.
+package portext
+
+import "isospin/internal/apidef"
+
+// All are the extensions of this package, in the order in which their attributes are shown.
+func All() []apidef.Extension {
+	return []apidef.Extension{AllowedAddressPairs(), AapRejectMulticast(), ExtraDhcpOpt(), DataPlaneStatus(), UplinkStatusPropagation(), UplinkStatusPropagationUpdatable(), PortMacAddressRegenerate(), PortMacOverride()}
+}
