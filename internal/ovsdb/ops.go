@@ -105,31 +105,19 @@ func (c *Client) transact(ctx context.Context, ops []ovsdb.Operation) ([]ovsdb.O
 	return answers, nil
 }
 
-// Read is the database now, all tables at one moment, from the server itself: the monitor may lag behind.
+// Read is the database now, all tables at one moment: nothing that was committed before the call is missing.
 func (c *Client) Read(ctx context.Context) (*Snapshot, error) {
-	var ops []ovsdb.Operation
-	for _, t := range tables() {
-		ops = append(ops, ovsdb.Operation{Op: ovsdb.OperationSelect, Table: t, Columns: append(columns(t), "_uuid")})
-	}
-	answers, err := c.transact(ctx, ops)
-	if err != nil {
-		return nil, fmt.Errorf("reading the database: %w", err)
-	}
 	s, err := c.session()
 	if err != nil {
 		return nil, err
 	}
-	snap := emptySnapshot()
-	for i, t := range tables() {
-		for _, raw := range answers[i].Rows {
-			row, err := s.decode(t, raw)
-			if err != nil {
-				return nil, fmt.Errorf("reading table %s: %w", t, err)
-			}
-			snap.put(row)
-		}
+	snap, err := s.read(ctx)
+	if err != nil && s.isLost() {
+		err = errors.Join(ErrNotConnected, err)
 	}
-	snap.index()
+	if err != nil {
+		return nil, fmt.Errorf("reading the database: %w", err)
+	}
 	return snap, nil
 }
 

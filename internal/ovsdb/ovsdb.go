@@ -143,6 +143,34 @@ func (s *Snapshot) clone() *Snapshot {
 	return c
 }
 
+// whole says whether all references lead to rows and all ports and interfaces are referred to, as the
+// database has it at the end of every transaction.
+func (s *Snapshot) whole() bool {
+	bridges, ports, interfaces := 0, 0, 0
+	for _, id := range s.Root.Bridges {
+		if _, ok := s.Bridges[id]; ok {
+			bridges++
+		}
+	}
+	for _, b := range s.Bridges {
+		for _, id := range b.Ports {
+			if _, ok := s.Ports[id]; !ok {
+				return false
+			}
+			ports++
+		}
+	}
+	for _, p := range s.Ports {
+		for _, id := range p.Interfaces {
+			if _, ok := s.Interfaces[id]; !ok {
+				return false
+			}
+			interfaces++
+		}
+	}
+	return bridges == len(s.Bridges) && len(s.Bridges) == len(s.Root.Bridges) && ports == len(s.Ports) && interfaces == len(s.Interfaces)
+}
+
 // checkEndpoint takes what operators write in ovsdb_connection: unix:/path, tcp:host:port.
 func checkEndpoint(endpoint string) error {
 	kind, rest, ok := strings.Cut(endpoint, ":")

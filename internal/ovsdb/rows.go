@@ -80,7 +80,7 @@ func clientModel() (model.ClientDBModel, error) {
 	})
 }
 
-// columns are what the monitor and the selects ask for.
+// columns are what the monitor asks for.
 func columns(table string) []string {
 	switch table {
 	case TableRoot:
@@ -97,20 +97,6 @@ func columns(table string) []string {
 }
 
 func tables() []string { return []string{TableRoot, TableBridge, TablePort, TableInterface} }
-
-// newRow is an empty row of a table, for the library to fill.
-func newRow(table string) model.Model {
-	switch table {
-	case TableRoot:
-		return &rootRow{}
-	case TableBridge:
-		return &bridgeRow{}
-	case TablePort:
-		return &portRow{}
-	default:
-		return &interfaceRow{}
-	}
-}
 
 // put takes one row into the snapshot under construction.
 func (s *Snapshot) put(row model.Model) {
@@ -161,19 +147,6 @@ func rowID(row model.Model) string {
 		return r.UUID
 	}
 	return ""
-}
-
-func setRowID(row model.Model, uuid string) {
-	switch r := row.(type) {
-	case *rootRow:
-		r.UUID = uuid
-	case *bridgeRow:
-		r.UUID = uuid
-	case *portRow:
-		r.UUID = uuid
-	case *interfaceRow:
-		r.UUID = uuid
-	}
 }
 
 func value[T any](p *T) (v T) {
