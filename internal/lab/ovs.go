@@ -1,0 +1,131 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"isospin/internal/lab/proc"
+)
+
+// operatorBridges are what a host's operator makes before the agent comes: a bridge for each network
+// that Open vSwitch carries, with the cable in it. They forward as plain switches. The agent's bridge,
+// br-int, is its own.
+var operatorBridges = []struct{ bridge, device string }{
+	{"br-underlay", "eth0"}, {"br-physnet1", "eth1"}, {"br-public", "eth2"},
+}
+
+// ovsDir is the run folder of a host's Open vSwitch: database, sockets, logs.
+func (l *Lab) ovsDir(host string) string { return l.path("hosts", host, "ovs") }
+
+// startVSwitch starts a host's Open vSwitch with the userspace datapath and returns when the operator's
+// bridges are there.
+func (l *Lab) startVSwitch(ctx context.Context, s *state, h *Host) error {
+	dir := l.ovsDir(h.Name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("folder of Open vSwitch: %w", err)
+	}
+	db, sock := filepath.Join(dir, "conf.db"), filepath.Join(dir, "db.sock")
+	if _, err := os.Stat(db); errors.Is(err, os.ErrNotExist) {
+		out, err := exec.CommandContext(ctx, "ovsdb-tool", "create", db, ovsSchema()).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("make database of Open vSwitch: %w: %s", err, out)
+		}
+	}
+	if err := os.Remove(sock); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("old socket: %w", err)
+	}
+	ref, err := l.daemon(s, h.Name+"/ovsdb", "ovs/ovsdb-server.log", h, "ovsdb-server", db, "--remote=punix:"+sock,
+		"--unixctl="+filepath.Join(dir, "ovsdb-server.ctl"), "--pidfile="+filepath.Join(dir, "ovsdb-server.pid"), "-vconsole:info")
+	if err != nil {
+		return err
+	}
+	if err := waitSocket(ctx, sock, ref); err != nil {
+		return l.explain(err, "hosts", h.Name, "ovs", "ovsdb-server.log")
+	}
+	// The database is filled before the switch starts, which then makes everything in one go. Few
+	// threads: labs are small, and the userspace datapath forwards in one of them anyway.
+	if err := l.vsctl(ctx, s, h, append([]string{"--no-wait", "init", "--", "set", "Open_vSwitch", ".",
+		"external_ids:system-id=" + s.Name + "-" + h.Name, "external_ids:hostname=" + h.Name,
+		"other_config:n-handler-threads=1", "other_config:n-revalidator-threads=1"}, bridgeArgs()...)...); err != nil {
+		return err
+	}
+	ref, err = l.daemon(s, h.Name+"/vswitch", "ovs/ovs-vswitchd.log", h, "ovs-vswitchd", "unix:"+sock,
+		"--unixctl="+filepath.Join(dir, "ovs-vswitchd.ctl"), "--pidfile="+filepath.Join(dir, "ovs-vswitchd.pid"), "-vconsole:info")
+	if err != nil {
+		return err
+	}
+	if err := waitSocket(ctx, filepath.Join(dir, "ovs-vswitchd.ctl"), ref); err != nil {
+		return l.explain(err, "hosts", h.Name, "ovs", "ovs-vswitchd.log")
+	}
+	// A change without --no-wait returns when the switch has done everything that was asked before; it must
+	// be a change, also when the database is from a former start.
+	return l.vsctl(ctx, s, h, "set", "Open_vSwitch", ".", fmt.Sprintf("external_ids:lab-start=%d-%d", ref.PID, ref.Start))
+}
+
+func bridgeArgs() []string {
+	var args []string
+	for _, b := range operatorBridges {
+		args = append(args, "--", "--may-exist", "add-br", b.bridge, "--", "set", "Bridge", b.bridge, "datapath_type=netdev",
+			"--", "--may-exist", "add-port", b.bridge, b.device)
+	}
+	return args
+}
+
+// ovsSchema is where Debian's package has the schema of the configuration database.
+func ovsSchema() string {
+	if dir := os.Getenv("OVS_PKGDATADIR"); dir != "" {
+		return filepath.Join(dir, "vswitch.ovsschema")
+	}
+	return "/usr/share/openvswitch/vswitch.ovsschema"
+}
+
+// vsctl runs ovs-vsctl on a host.
+func (l *Lab) vsctl(ctx context.Context, s *state, h *Host, args ...string) error {
+	db := "--db=unix:" + filepath.Join(l.ovsDir(h.Name), "db.sock")
+	cmd := exec.CommandContext(ctx, "ovs-vsctl", append([]string{db, "--timeout=20"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("ovs-vsctl on host %s: %w: %s", h.Name, err, out)
+	}
+	return nil
+}
+
+// daemon starts a daemon on a host (nil: on the machine itself) and writes it down.
+func (l *Lab) daemon(s *state, name, log string, h *Host, argv ...string) (proc.Ref, error) {
+	spec := proc.Spec{Argv: argv, Env: []string{s.mark()}, Log: l.path(log)}
+	if h != nil {
+		in := l.space(s, "host", h.Name)
+		spec.In, spec.Log = &in, l.path("hosts", h.Name, log)
+		spec.Env = append(spec.Env, "OVS_RUNDIR="+l.ovsDir(h.Name))
+	}
+	ref, err := l.daemons.Start(spec)
+	if err != nil {
+		return ref, err
+	}
+	return ref, l.record(func(s *state) { s.Procs[name] = ref })
+}
+
+// waitSocket returns when somebody listens on a unix socket, or the one who should has ended.
+func waitSocket(ctx context.Context, sock string, by proc.Ref) error {
+	limit, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		c, err := net.Dial("unix", sock)
+		if err == nil {
+			return c.Close()
+		}
+		if !by.Alive() {
+			return fmt.Errorf("process %d has ended before it listened on %s", by.PID, sock)
+		}
+		select {
+		case <-limit.Done():
+			return fmt.Errorf("nobody listens on %s: %w", sock, limit.Err())
+		case <-time.After(pause):
+		}
+	}
+}
