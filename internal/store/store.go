@@ -18,7 +18,8 @@ type Store interface {
 	Read(ctx context.Context, fn func(Tx) error) error
 	// Write runs fn in a transaction and commits it durably when fn returns nil. It runs fn again when the
 	// database aborted the transaction (deadlock, serialization failure, SQLITE_BUSY), so fn must touch
-	// nothing but tx and variables that it sets from scratch. An error of fn rolls everything back and is returned.
+	// nothing but tx and variables that it sets from scratch. An error of fn rolls everything back and is returned;
+	// a panic of fn does too, as a *Panic. fn never calls Read or Write itself: on SQLite it runs on the one writer.
 	Write(ctx context.Context, fn func(WriteTx) error) error
 	// Changes yields every change committed by any server from now on at least once; order means nothing.
 	// A yielded ErrGap says that changes may have been missed (a server away for too long, a lost
@@ -69,17 +70,6 @@ type WriteTx interface {
 	Owe(t change.Task)
 }
 
-// Duplicate says which unique index refused a row.
-type Duplicate struct {
-	Index string // the index's or constraint's name, lower case
-	Cause error
-}
-
-func (d *Duplicate) Error() string { return "store: duplicate in " + d.Index }
-
-// Unwrap gives the driver's error.
-func (d *Duplicate) Unwrap() error { return d.Cause }
-
 // Dialect is how one database's SQL differs from another's.
 type Dialect interface {
 	Name() string // "sqlite", "postgres", "mariadb"
@@ -95,4 +85,22 @@ type Dialect interface {
 	InsertIgnore() (head, tail string)
 	// Random is the expression for a random number to order by.
 	Random() string
+	// Body is the expression that reads a body column as bytes at the least cost.
+	Body(column string) string
+	// Direction is the suffix of a sort key; NULL sorts below everything on every database.
+	Direction(desc bool) string
+}
+
+// Parked is a task that was given up after too many tries and waits for an operator.
+type Parked struct {
+	change.Task
+	Reason string // the last error's text
+}
+
+// Parker is the part of a Store that an operator's commands use.
+type Parker interface {
+	// Parked lists what was given up, oldest first.
+	Parked(ctx context.Context) ([]Parked, error)
+	// Unpark makes a parked task due at once, with its tries forgotten; a *NotFound when there is none.
+	Unpark(ctx context.Context, id int64) error
 }
