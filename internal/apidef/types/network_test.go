@@ -142,3 +142,17 @@ func TestSchemasAreJSON(t *testing.T) {
 		t.Errorf("the type of a nullable UUID is %s", got)
 	}
 }
+
+func TestManyKeysAndItemsTakeLinearTime(t *testing.T) {
+	var keys, items strings.Builder
+	for i := range 200000 {
+		fmt.Fprintf(&keys, `,"k%d":%d`, i, i)
+		fmt.Fprintf(&items, `,"i%d"`, i)
+	}
+	if _, err := Dict().Decode([]byte("{" + keys.String()[1:] + "}")); err != nil {
+		t.Error(err)
+	}
+	if _, err := UniqueStrings(255).Decode([]byte("[" + items.String()[1:] + "]")); err != nil {
+		t.Error(err)
+	}
+}

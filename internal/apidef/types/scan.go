@@ -173,6 +173,7 @@ func members(raw []byte) ([]member, error) {
 		return nil, err
 	}
 	var out []member
+	place := map[string]int{}
 	for i := skipBlank(raw, 1); raw[i] != '}'; {
 		end, err := skipText(raw, i)
 		if err != nil {
@@ -186,22 +187,17 @@ func members(raw []byte) ([]member, error) {
 		if end, err = skip(raw, i, 1); err != nil {
 			return nil, malformed("%v", err)
 		}
-		out = put(out, member{name, raw[i:end]})
+		if at, twice := place[name]; twice {
+			out[at].raw = raw[i:end]
+		} else {
+			place[name] = len(out)
+			out = append(out, member{name, raw[i:end]})
+		}
 		if i = skipBlank(raw, end); raw[i] == ',' {
 			i = skipBlank(raw, i+1)
 		}
 	}
 	return out, nil
-}
-
-func put(ms []member, m member) []member {
-	for i := range ms {
-		if ms[i].name == m.name {
-			ms[i].raw = m.raw
-			return ms
-		}
-	}
-	return append(ms, m)
 }
 
 // plainText tells whether raw, which starts with a quote, is a complete text that is canonical as it stands: ASCII or
