@@ -1,0 +1,243 @@
+package ml2
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"isospin/internal/change"
+	"isospin/internal/model"
+	"isospin/internal/store"
+	"isospin/internal/wire"
+)
+
+// The tasks that the plugin owes.
+const (
+	taskBind       = "ml2.bind"
+	taskPostcommit = "ml2.postcommit"
+)
+
+type bindTask struct {
+	Port   string `json:"port"`
+	Wiring int64  `json:"wiring"`
+}
+
+type postcommitTask struct {
+	Port    string   `json:"port"`
+	Drivers []string `json:"drivers"`
+}
+
+// bind brings a port's binding in line with its host. old is nil for a create. It runs inside the request's transaction;
+// what only a remote driver can bind is left unbound and owed as a task.
+func (p *Plugin) bind(ctx context.Context, tx store.WriteTx, old, port *model.Port, n *model.Network) error {
+	if old != nil && old.HostID == port.HostID && (port.HostID == "" || bound(old) && old.VNICType == port.VNICType) {
+		return nil
+	}
+	if old == nil && port.HostID == "" {
+		return nil
+	}
+	if old != nil && old.HostID != "" && old.HostID != port.HostID {
+		if err := p.unbind(ctx, tx, old); err != nil {
+			return err
+		}
+	}
+	port.VIFType, port.VIFDetails = model.VIFUnbound, map[string]any{}
+	if old != nil {
+		port.Status = model.StatusDown
+	}
+	if port.HostID == "" {
+		return nil
+	}
+	r, err := p.bindRequest(ctx, tx, port, n)
+	if err != nil {
+		return err
+	}
+	o, err := p.Mechanisms.tree(ctx, r, false, func(ctx context.Context, want model.Segment) (model.Segment, error) {
+		return p.reserveNext(ctx, tx, n.ID, want)
+	})
+	switch {
+	case errors.Is(err, ErrNoSegment):
+		port.VIFType = model.VIFBindingFailed
+		return nil
+	case err != nil:
+		return err
+	case o.remote:
+		// The task carries the generation that the row will have: create writes 1, an update counts it up.
+		wiring := port.Wiring
+		if old != nil {
+			wiring++
+		}
+		return owe(tx, taskBind, bindTask{Port: port.ID, Wiring: wiring})
+	case !o.bound:
+		port.VIFType = model.VIFBindingFailed
+		return nil
+	}
+	return p.settle(ctx, tx, port, o)
+}
+
+func (p *Plugin) bindRequest(ctx context.Context, tx store.Tx, port *model.Port, n *model.Network) (BindRequest, error) {
+	host, err := p.Mechanisms.hosts.Host(ctx, tx, port.HostID)
+	if err != nil {
+		return BindRequest{}, err
+	}
+	all, err := SegmentsOf(ctx, tx, []string{n.ID})
+	if err != nil {
+		return BindRequest{}, err
+	}
+	r := BindRequest{Port: *port, Network: *n, Host: host}
+	for _, s := range all[n.ID] {
+		if !s.Dynamic {
+			r.Segments = append(r.Segments, s)
+		}
+	}
+	return r, nil
+}
+
+func (p *Plugin) reserveNext(ctx context.Context, tx store.WriteTx, network string, want model.Segment) (model.Segment, error) {
+	all, err := SegmentsOf(ctx, tx, []string{network})
+	if err != nil {
+		return model.Segment{}, err
+	}
+	return p.Types.ReserveDynamic(ctx, tx, network, all[network], want)
+}
+
+// settle writes a binding's levels and puts its result into the port, whose row the caller writes.
+func (p *Plugin) settle(ctx context.Context, tx store.WriteTx, port *model.Port, o outcome) error {
+	port.VIFType, port.VIFDetails = o.vifType, o.details
+	args := make([]any, 0, 5*len(o.levels))
+	for _, l := range o.levels {
+		args = append(args, l.PortID, l.Host, l.Level, l.Driver, l.SegmentID)
+	}
+	_, err := tx.Exec(ctx, store.Q("INSERT INTO binding_levels (port_id, host, level, driver, segment_id) VALUES "+
+		strings.Repeat("(?, ?, ?, ?, ?), ", len(o.levels)-1)+"(?, ?, ?, ?, ?)", args...))
+	if err != nil {
+		return err
+	}
+	return p.notifyRemotes(tx, port.ID, o.levels)
+}
+
+// unbind forgets a port's binding on its host and releases dynamic segments that it was the last to use.
+func (p *Plugin) unbind(ctx context.Context, tx store.WriteTx, port *model.Port) error {
+	all, err := LevelsOf(ctx, tx, []string{port.ID})
+	if err != nil {
+		return err
+	}
+	levels := all[port.ID]
+	if len(levels) == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, store.Q("DELETE FROM binding_levels WHERE port_id = ?", port.ID)); err != nil {
+		return err
+	}
+	var ids []string
+	for _, l := range levels {
+		if l.Level > 0 {
+			ids = append(ids, l.SegmentID)
+		}
+	}
+	if err := p.releaseUnused(ctx, tx, ids); err != nil {
+		return err
+	}
+	return p.notifyRemotes(tx, port.ID, levels)
+}
+
+// releaseUnused gives back those dynamic segments that no binding uses any more.
+func (p *Plugin) releaseUnused(ctx context.Context, tx store.WriteTx, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	segments, err := SegmentsByID(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	for _, s := range segments {
+		if !s.Dynamic {
+			continue
+		}
+		users, _, err := store.Int(ctx, tx, store.Q("SELECT COUNT(*) FROM binding_levels WHERE segment_id = ?", s.ID))
+		if err != nil {
+			return err
+		}
+		if users == 0 {
+			if err := p.Types.Release(ctx, tx, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Plugin) notifyRemotes(tx store.WriteTx, port string, levels []model.BindingLevel) error {
+	names := p.Mechanisms.remotes(levels)
+	if len(names) == 0 {
+		return nil
+	}
+	return owe(tx, taskPostcommit, postcommitTask{Port: port, Drivers: names})
+}
+
+func owe(tx store.WriteTx, name string, payload any) error {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		return fmt.Errorf("encode task %s: %w", name, err)
+	}
+	tx.Owe(change.Task{Name: name, Payload: raw})
+	return nil
+}
+
+// Plugged tries to bind a port whose interface a host reports, when the port names that host and is not bound: the
+// third occasion of binding.
+func (p *Plugin) Plugged(ctx context.Context, tx store.WriteTx, portID, host string) error {
+	port, err := p.Ports.GetForUpdate(ctx, tx, portID)
+	if store.IsNotFound(err) {
+		return nil // an interface of a port that is gone
+	}
+	if err != nil {
+		return err
+	}
+	return p.retry(ctx, tx, port, host)
+}
+
+// HostReady tries again to bind the ports of a host that could not be bound before: its agent came, or serves more.
+func (p *Plugin) HostReady(ctx context.Context, tx store.WriteTx, host string) error {
+	all, err := p.Ports.Find(ctx, tx, store.List{Where: store.And(store.Eq("host", host),
+		store.Expr("id NOT IN (SELECT port_id FROM binding_levels WHERE host = ?)", host))})
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if err := p.retry(ctx, tx, all[i], host); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plugin) retry(ctx context.Context, tx store.WriteTx, cur model.Port, host string) error {
+	if cur.HostID != host || bound(&cur) {
+		return nil
+	}
+	n, err := p.Networks.Get(ctx, tx, cur.NetworkID)
+	if err != nil {
+		return err
+	}
+	port := cur.Clone()
+	return (ports{p}).save(ctx, tx, &n, &cur, &port, nil)
+}
+
+// rewire counts up the generation of all bound ports of a network whose segments moved.
+func (p *Plugin) rewire(ctx context.Context, tx store.WriteTx, network string) error {
+	if _, err := tx.Exec(ctx, store.Q("UPDATE ports SET wiring = wiring + 1 WHERE network_id = ? AND host <> ''", network)); err != nil {
+		return err
+	}
+	return store.Each(ctx, tx, store.Q("SELECT id, host FROM ports WHERE network_id = ? AND host <> ''", network), func(scan func(...any) error) error {
+		var id, host string
+		if err := scan(&id, &host); err != nil {
+			return err
+		}
+		tx.Changed(key(wire.KindPort, id), change.NewSet(wire.FamilyHost, host))
+		tx.Changed(key(wire.KindForward, id), networkSet(network))
+		return nil
+	})
+}

@@ -1,0 +1,61 @@
+package ml2
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"isospin/internal/auth"
+	"isospin/internal/fault"
+	"isospin/internal/store"
+)
+
+// same tells whether two values have the same body: then an update changes nothing and the revision stays.
+func same[T any](a, b *T) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// projectOf is the caller's project; "" for writes that no request makes.
+func projectOf(ctx context.Context) string {
+	if p := auth.From(ctx); p != nil {
+		return p.ProjectID
+	}
+	return ""
+}
+
+// truth reads a boolean of a query string as oslo.utils does.
+func truth(v string) (bool, error) {
+	switch strings.ToLower(v) {
+	case "true", "t", "yes", "y", "on", "1":
+		return true, nil
+	case "false", "f", "no", "n", "off", "0":
+		return false, nil
+	}
+	return false, fault.BadInput("'%s' is not a boolean.", v)
+}
+
+func segmentIn(column string, values []string) (store.Cond, error) {
+	if column != "segmentation_id" {
+		return store.In(column, values), nil
+	}
+	var ids []int64
+	for _, v := range values {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			return store.Cond{}, fault.BadInput("'%s' is not a segmentation id.", v)
+		}
+		ids = append(ids, n)
+	}
+	return store.In(column, ids), nil
+}

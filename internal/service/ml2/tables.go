@@ -1,0 +1,122 @@
+package ml2
+
+import (
+	"context"
+	"fmt"
+
+	"isospin/internal/model"
+	"isospin/internal/store"
+)
+
+// Networks, Subnets and Ports are the tables of the core resources; other plugins read through them.
+type (
+	Networks = store.Table[model.Network]
+	Subnets  = store.Table[model.Subnet]
+	Ports    = store.Table[model.Port]
+)
+
+// NewNetworks declares the table of networks.
+func NewNetworks() *Networks {
+	return store.NewTable("networks",
+		func(n *model.Network) string { return n.ID }, func(n *model.Network) string { return n.ProjectID },
+		store.Column[model.Network]{Name: "revision", Attr: "revision_number", Of: func(n *model.Network) any { return n.Revision }},
+		store.Column[model.Network]{Name: "name", Attr: "name", Of: func(n *model.Network) any { return n.Name }},
+	)
+}
+
+// NewSubnets declares the table of subnets.
+func NewSubnets() *Subnets {
+	return store.NewTable("subnets",
+		func(s *model.Subnet) string { return s.ID }, func(s *model.Subnet) string { return s.ProjectID },
+		store.Column[model.Subnet]{Name: "revision", Attr: "revision_number", Of: func(s *model.Subnet) any { return s.Revision }},
+		store.Column[model.Subnet]{Name: "network_id", Attr: "network_id", Of: func(s *model.Subnet) any { return s.NetworkID }},
+		store.Column[model.Subnet]{Name: "name", Attr: "name", Of: func(s *model.Subnet) any { return s.Name }},
+	)
+}
+
+// NewPorts declares the table of ports.
+func NewPorts() *Ports {
+	return store.NewTable("ports",
+		func(p *model.Port) string { return p.ID }, func(p *model.Port) string { return p.ProjectID },
+		store.Column[model.Port]{Name: "revision", Attr: "revision_number", Of: func(p *model.Port) any { return p.Revision }},
+		store.Column[model.Port]{Name: "network_id", Attr: "network_id", Of: func(p *model.Port) any { return p.NetworkID }},
+		store.Column[model.Port]{Name: "mac_address", Attr: "mac_address", Of: func(p *model.Port) any { return p.MACAddress }},
+		store.Column[model.Port]{Name: "name", Attr: "name", Of: func(p *model.Port) any { return p.Name }},
+		store.Column[model.Port]{Name: "device_id", Attr: "device_id", Of: func(p *model.Port) any { return p.DeviceID }},
+		store.Column[model.Port]{Name: "device_owner", Attr: "device_owner", Of: func(p *model.Port) any { return p.DeviceOwner }},
+		store.Column[model.Port]{Name: "status", Attr: "status", Of: func(p *model.Port) any { return p.Status }},
+		store.Column[model.Port]{Name: "host", Attr: "binding:host_id", Of: func(p *model.Port) any { return p.HostID }},
+		store.Column[model.Port]{Name: "wiring", Of: func(p *model.Port) any { return p.Wiring }, Load: loadWiring},
+	)
+}
+
+func loadWiring(p *model.Port, raw any) error {
+	n, ok := raw.(int64)
+	if !ok {
+		return fmt.Errorf("ml2: wiring is a %T", raw)
+	}
+	p.Wiring = n
+	return nil
+}
+
+const segmentColumns = "id, network_id, network_type, physical_network, segmentation_id, segment_index, is_dynamic, host"
+
+// SegmentsOf reads the segments of networks, a network's own first and in their order. One statement.
+func SegmentsOf(ctx context.Context, tx store.Tx, networks []string) (map[string][]model.Segment, error) {
+	return segmentsWhere(ctx, tx, store.In("network_id", networks))
+}
+
+// SegmentsByID reads single segments, keyed by id. One statement.
+func SegmentsByID(ctx context.Context, tx store.Tx, ids []string) (map[string]model.Segment, error) {
+	byNetwork, err := segmentsWhere(ctx, tx, store.In("id", ids))
+	out := map[string]model.Segment{}
+	for _, list := range byNetwork {
+		for _, s := range list {
+			out[s.ID] = s
+		}
+	}
+	return out, err
+}
+
+func segmentsWhere(ctx context.Context, tx store.Tx, where store.Cond) (map[string][]model.Segment, error) {
+	out := map[string][]model.Segment{}
+	err := store.Each(ctx, tx, store.Q("SELECT "+segmentColumns+" FROM segments WHERE "+where.SQL+" ORDER BY network_id, is_dynamic, segment_index, id", where.Args...),
+		func(scan func(...any) error) error {
+			var s model.Segment
+			var dynamic int64
+			err := scan(&s.ID, &s.NetworkID, &s.NetworkType, &s.PhysicalNetwork, &s.SegmentationID, &s.Index, &dynamic, &s.Host)
+			s.Dynamic = dynamic != 0
+			out[s.NetworkID] = append(out[s.NetworkID], s)
+			return err
+		})
+	return out, err
+}
+
+func insertSegment(ctx context.Context, tx store.WriteTx, s model.Segment) error {
+	dynamic := int64(0)
+	if s.Dynamic {
+		dynamic = 1
+	}
+	_, err := tx.Exec(ctx, store.Q("INSERT INTO segments ("+segmentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		s.ID, s.NetworkID, s.NetworkType, s.PhysicalNetwork, s.SegmentationID, s.Index, dynamic, s.Host))
+	return err
+}
+
+func deleteSegment(ctx context.Context, tx store.WriteTx, id string) error {
+	_, err := tx.Exec(ctx, store.Q("DELETE FROM segments WHERE id = ?", id))
+	return err
+}
+
+// LevelsOf reads the binding levels of ports, keyed by port, top first. One statement.
+func LevelsOf(ctx context.Context, tx store.Tx, ports []string) (map[string][]model.BindingLevel, error) {
+	where := store.In("port_id", ports)
+	out := map[string][]model.BindingLevel{}
+	err := store.Each(ctx, tx, store.Q("SELECT port_id, host, level, driver, segment_id FROM binding_levels WHERE "+where.SQL+" ORDER BY port_id, host, level", where.Args...),
+		func(scan func(...any) error) error {
+			var l model.BindingLevel
+			err := scan(&l.PortID, &l.Host, &l.Level, &l.Driver, &l.SegmentID)
+			out[l.PortID] = append(out[l.PortID], l)
+			return err
+		})
+	return out, err
+}

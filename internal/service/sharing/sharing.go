@@ -1,0 +1,82 @@
+// Package sharing tells who besides its owner may see or use an object: the RBAC policies of networks and, later,
+// of other kinds. Plugins ask it for SQL conditions, so that the database decides what a list holds, and for
+// facts that policy rules name ("shared"). It never filters rows in memory.
+package sharing
+
+import (
+	"context"
+
+	"isospin/internal/auth"
+	"isospin/internal/ident"
+	"isospin/internal/store"
+)
+
+// Actions of RBAC policies.
+const (
+	AsShared   = "access_as_shared"
+	AsExternal = "access_as_external"
+)
+
+// Everyone is the target that means every project.
+const Everyone = "*"
+
+// Visible is the condition under which an object of the type is seen by the caller: its own, or shared with it.
+func Visible(ctx context.Context, objectType string) store.Cond {
+	p := auth.From(ctx)
+	return store.Or(store.Eq("project_id", p.ProjectID), store.Expr(
+		"id IN (SELECT object_id FROM rbac_policies WHERE object_type = ? AND target_project IN (?, ?))", objectType, p.ProjectID, Everyone))
+}
+
+// Facts tells of objects whether they are shared with the caller: name "shared", values "True" and "False" as rules write them.
+func Facts(ctx context.Context, tx store.Tx, ids []string) (map[string]map[string]string, error) {
+	out := make(map[string]map[string]string, len(ids))
+	for _, id := range ids {
+		out[id] = map[string]string{"shared": "False"}
+	}
+	shared, err := Shared(ctx, tx, ids)
+	for id := range shared {
+		out[id]["shared"] = "True"
+	}
+	return out, err
+}
+
+// Shared tells which of the objects are shared with the caller: a policy for everyone, or for the caller's project
+// (behaviour.md, section 5). One statement.
+func Shared(ctx context.Context, tx store.Tx, ids []string) (map[string]bool, error) {
+	out := map[string]bool{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	where := store.And(store.Eq("action", AsShared),
+		store.In("target_project", []string{Everyone, auth.From(ctx).ProjectID}))
+	if len(ids) <= 500 {
+		where = store.And(where, store.In("object_id", ids))
+	}
+	err := store.Each(ctx, tx, store.Q("SELECT object_id FROM rbac_policies WHERE "+where.SQL, where.Args...), func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		out[id] = true
+		return err
+	})
+	return out, err
+}
+
+// Grant writes a policy; an equal one that exists is kept.
+func Grant(ctx context.Context, tx store.WriteTx, ids ident.Source, project, objectType, objectID, action, target string) error {
+	head, tail := tx.Dialect().InsertIgnore()
+	_, err := tx.Exec(ctx, store.Q(head+" rbac_policies (id, project_id, object_type, object_id, action, target_project) VALUES (?, ?, ?, ?, ?, ?) "+tail,
+		ids.UUID(), project, objectType, objectID, action, target))
+	return err
+}
+
+// Revoke removes a policy.
+func Revoke(ctx context.Context, tx store.WriteTx, objectID, action, target string) error {
+	_, err := tx.Exec(ctx, store.Q("DELETE FROM rbac_policies WHERE object_id = ? AND action = ? AND target_project = ?", objectID, action, target))
+	return err
+}
+
+// Forget removes every policy of an object that goes.
+func Forget(ctx context.Context, tx store.WriteTx, objectID string) error {
+	_, err := tx.Exec(ctx, store.Q("DELETE FROM rbac_policies WHERE object_id = ?", objectID))
+	return err
+}
