@@ -56,6 +56,8 @@ type Attribute struct {
 	PolicyKey  bool // policy needs it to judge a request (required_by_policy)
 	Guarded    bool // has a rule of its own on writes, "create_port:binding:host_id" (enforce_policy)
 	Computed   bool // not in the stored body: spliced for each caller or from other rows
+
+	Alias string // the extension that gave the attribute its present form; set by Build
 }
 
 // Action is a named verb on a member: PUT /routers/{id}/add_router_interface.

@@ -54,7 +54,7 @@ func (b *builder) choose(all []Extension, enabled func(alias string) bool) {
 func (b *builder) nouns(e Extension) {
 	for i := range e.Resources {
 		r := e.Resources[i]
-		r.Attributes = slices.Clone(r.Attributes)
+		r.Attributes = e.signed(r.Attributes)
 		r.Actions = slices.Clone(r.Actions)
 		if b.reg.byKey[r.ID()] != nil {
 			b.failf("extension %q: resource %q is defined twice", e.Alias, r.ID())
@@ -63,6 +63,15 @@ func (b *builder) nouns(e Extension) {
 		b.reg.byKey[r.ID()] = &r
 		b.reg.resources = append(b.reg.resources, &r)
 	}
+}
+
+// signed copies attributes with the alias of their extension on them.
+func (e Extension) signed(as []Attribute) []Attribute {
+	out := slices.Clone(as)
+	for i := range out {
+		out[i].Alias = e.Alias
+	}
+	return out
 }
 
 // target finds what e extends. A collection of an optional extension that is off is left out without complaint.
@@ -79,7 +88,7 @@ func (b *builder) target(e Extension, collection string) *Resource {
 func (b *builder) extend(e Extension) {
 	for _, collection := range slices.Sorted(maps.Keys(e.Extends)) {
 		if r := b.target(e, collection); r != nil {
-			r.Attributes = append(r.Attributes, e.Extends[collection]...)
+			r.Attributes = append(r.Attributes, e.signed(e.Extends[collection])...)
 		}
 	}
 	for _, collection := range slices.Sorted(maps.Keys(e.Actions)) {
@@ -92,10 +101,10 @@ func (b *builder) extend(e Extension) {
 func (b *builder) standard(e Extension) {
 	for _, r := range b.reg.resources {
 		if r.Standard {
-			r.Attributes = appendMissing(r.Attributes, e.Standard)
+			r.Attributes = appendMissing(r.Attributes, e.signed(e.Standard))
 		}
 		if r.Taggable {
-			r.Attributes = appendMissing(r.Attributes, e.Tagged)
+			r.Attributes = appendMissing(r.Attributes, e.signed(e.Tagged))
 		}
 	}
 }
@@ -116,7 +125,7 @@ func (b *builder) override(e Extension) {
 		if r == nil {
 			continue
 		}
-		for _, a := range e.Overrides[collection] {
+		for _, a := range e.signed(e.Overrides[collection]) {
 			i := slices.IndexFunc(r.Attributes, func(x Attribute) bool { return x.Name == a.Name })
 			if i < 0 {
 				b.failf("extension %q redefines %s.%s, which does not exist", e.Alias, collection, a.Name)
@@ -132,7 +141,7 @@ func (b *builder) finish(r *Resource) {
 	name := func(n string) func(Attribute) bool { return func(a Attribute) bool { return a.Name == n } }
 	if i := slices.IndexFunc(r.Attributes, name("tenant_id")); i >= 0 && !slices.ContainsFunc(r.Attributes, name("project_id")) {
 		project := r.Attributes[i]
-		project.Name = "project_id"
+		project.Name, project.Doc = "project_id", "The project that owns the object."
 		r.Attributes = slices.Insert(r.Attributes, i+1, project)
 	}
 	r.index = make(map[string]int, len(r.Attributes))

@@ -1,0 +1,3 @@
+package refdoc
+
+//go:generate go run isospin/tools/apidoc -dir ../../../docs/reference
