@@ -36,13 +36,24 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, clock: clock.NewManual(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)), dir: t.TempDir(), log: &bytes.Buffer{}}
 	w.s = w.start(NewFile(filepath.Join(w.dir, "identity.json")))
-	srv := httptest.NewServer(w.s)
+	mux := http.NewServeMux()
+	mux.Handle("/identity", w.s)
+	mux.Handle("/identity/", w.s)
+	mux.HandleFunc("/", networkRoot)
+	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	w.url = srv.URL
 	if err := w.s.WriteClouds(strings.TrimPrefix(w.url, "http://")); err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// networkRoot is what clients look at to find the version of the networking API.
+func networkRoot(w http.ResponseWriter, r *http.Request) {
+	_ = json.NewEncoder(w).Encode(object{"versions": []object{{
+		"id": "v2.0", "status": "CURRENT", "links": []object{{"rel": "self", "href": "http://" + r.Host + "/v2.0/"}},
+	}}})
 }
 
 func (w *world) start(b Backend) *Service {
