@@ -1,0 +1,67 @@
+# `make test` is everything that a change is judged by; CONTRIBUTING.md says what each part is for.
+SHELL := /bin/bash -euo pipefail
+.SHELLFLAGS := -c
+.NOTPARALLEL:
+.DEFAULT_GOAL := build
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+export GOFLAGS ?= -buildvcs=false
+export LC_ALL  := C.UTF-8
+
+# Packages that have tests behind a build tag.
+tagged = $(shell grep -rl --include='*_test.go' '^//go:build $(1)$$' . | xargs -r -n1 dirname | sort -u)
+
+.PHONY: build setup demo test quick integration conformance bench bench-peer soak lint generate clean
+
+build: ## bin/isospin, static
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/isospin ./cmd/isospin
+
+setup: ## what the tests need of Debian
+	./tools/setup.sh test
+
+demo: ## a cloud on this machine, told and drawn; leaves nothing behind
+	./tools/setup.sh demo
+	$(MAKE) build
+	./tools/demo.sh
+
+test: ## everything, one after the other
+	$(MAKE) setup
+	$(MAKE) quick
+	$(MAKE) integration
+	$(MAKE) conformance
+
+quick: ## units, store, lab; at most 10 minutes
+	$(GO) vet ./...
+	$(GO) test -timeout 10m ./...
+
+integration: build ## tests that take long or need databases and daemons
+	$(GO) test -tags integration -p 1 -timeout 30m $(call tagged,integration)
+
+conformance: build ## real clients against the whole, on every store
+	$(GO) test -tags conformance -p 1 -timeout 40m $(call tagged,conformance)
+
+bench: ## figures of the API: bin/isospin on this machine
+	./tools/setup.sh bench
+	$(MAKE) build
+	./tools/bench.sh isospin
+
+bench-peer: ## the same of Neutron (installs it), for the ratio
+	./tools/setup.sh bench
+	./tools/bench.sh neutron
+
+soak: ## long random work, until SOAK (10m) has passed
+	./tools/setup.sh test
+	$(MAKE) build
+	ISOSPIN_SOAK=$${SOAK:-10m} $(GO) test -tags soak -p 1 -timeout 0 $(call tagged,soak)
+
+lint: ## what the compiler does not see
+	@test -z "$$(gofmt -l cmd internal isospintest test tools 2>/dev/null)" || { gofmt -l cmd internal isospintest test tools 2>/dev/null; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+generate: ## everything that is generated; the protocol needs protoc
+	$(GO) generate ./...
+
+clean:
+	rm -rf bin
