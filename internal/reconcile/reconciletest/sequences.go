@@ -52,7 +52,7 @@ func expansions[K comparable]() []expansion[K] {
 
 // sequences plays drawn sequences in every expansion and compares the end with a world that only ever saw it.
 func (s Subject[K, V]) sequences(t *testing.T) {
-	w, scratch := s.New(t), s.New(t)
+	w, scratch := s.world(t), s.world(t)
 	draw := s.drawing()
 	play := func(t failer, drawn []state[K]) {
 		s.empty(t, scratch)

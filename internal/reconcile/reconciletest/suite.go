@@ -30,7 +30,8 @@ type World[K comparable, V any] struct {
 
 // Subject is a driver under test.
 type Subject[K comparable, V any] struct {
-	// New makes a world; its cleanup is the test's. It is called a few times a Run.
+	// New makes a world; its cleanup is the test's. It is called a few times a Run. Worlds may be one and the
+	// same place: each is emptied of the driver's objects at its end.
 	New func(t *testing.T) World[K, V]
 	// Equal is what the driver's stage uses.
 	Equal func(want, have V) bool
@@ -57,9 +58,16 @@ func Run[K comparable, V any](t *testing.T, s Subject[K, V]) {
 	t.Run("Sequences", func(t *testing.T) { s.sequences(t) })
 }
 
+// world is a new world, emptied when the test ends.
+func (s Subject[K, V]) world(t *testing.T) World[K, V] {
+	w := s.New(t)
+	t.Cleanup(func() { s.empty(t, w) })
+	return w
+}
+
 // contract calls the driver itself.
 func (s Subject[K, V]) contract(t *testing.T) {
-	w := s.New(t)
+	w := s.world(t)
 	d := w.Open()
 	s.expect(t, d, "a new world", map[K]V{})
 	all := s.pick(0)
@@ -89,7 +97,7 @@ func (s Subject[K, V]) contract(t *testing.T) {
 
 // bad mixes objects that must be refused with good ones.
 func (s Subject[K, V]) bad(t *testing.T) {
-	w := s.New(t)
+	w := s.world(t)
 	d := w.Open()
 	good := s.pick(0)
 	batch := maps.Clone(good)
@@ -112,7 +120,7 @@ func (s Subject[K, V]) bad(t *testing.T) {
 
 // drift lets a stranger change each object in turn.
 func (s Subject[K, V]) drift(t *testing.T) {
-	w := s.New(t)
+	w := s.world(t)
 	if w.Meddle == nil {
 		return
 	}
@@ -135,7 +143,7 @@ func (s Subject[K, V]) drift(t *testing.T) {
 
 // inSync restarts with less wanted.
 func (s Subject[K, V]) inSync(t *testing.T) {
-	w := s.New(t)
+	w := s.world(t)
 	want := s.pick(0)
 	p := s.start(t, w)
 	p.r.Replace(reconcile.Owner{Feature: "a"}, want)
