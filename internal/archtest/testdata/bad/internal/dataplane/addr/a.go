@@ -1,0 +1,2 @@
+// Package addr is fine.
+package addr

@@ -1,0 +1,4 @@
+// Package route knows its neighbour.
+package route
+
+import _ "isospin/internal/dataplane/addr"

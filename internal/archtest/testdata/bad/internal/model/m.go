@@ -1,0 +1,4 @@
+// Package model imports upwards.
+package model
+
+import _ "isospin/internal/telemetry"

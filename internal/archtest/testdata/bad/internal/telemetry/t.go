@@ -1,0 +1,2 @@
+// Package telemetry is fine.
+package telemetry
