@@ -319,8 +319,8 @@ func TestCheck(t *testing.T) {
 
 func TestConnectionsHidePasswords(t *testing.T) {
 	for url, want := range map[string]string{
-		"sqlite://":                                "sqlite://",
-		"sqlite:////var/x.db":                      "sqlite:////var/x.db",
+		"sqlite://":           "sqlite://",
+		"sqlite:////var/x.db": "sqlite:////var/x.db",
 		"mysql+pymysql://u:a@b:c@[2001:db8::1]/n":  "mysql+pymysql://u:***@[2001:db8::1]/n",
 		"postgresql://u:p%2F@h:5433/n?sslmode=off": "postgresql://u:***@h:5433/n?sslmode=off",
 	} {
