@@ -118,9 +118,9 @@ type Options struct {
 	BeforeNeeds func(ctx context.Context, tx store.Tx, projects []string) (bool, error)
 	Splicer     Splicer
 	// Facts computes what policy asks of the objects themselves beyond their bodies.
-	Facts Facts
-	Actor       Actor
-	Parents     []Parent
+	Facts   Facts
+	Actor   Actor
+	Parents []Parent
 	// ParentColumn is the column that holds the URL's parent id, for sub-resources.
 	ParentColumn string
 	// NotFound makes the fault for an absent id.

@@ -16,9 +16,9 @@ const chunks = 16
 // Pool names a subnet's free ranges.
 func Pool(subnetID string) string { return "subnet:" + subnetID }
 
-func value(a netip.Addr) freerange.Value { return freerange.Value(a.As16()) }
+func value(a netip.Addr) freerange.Value { return freerange.OfAddr(a) }
 
-func address(v freerange.Value) netip.Addr { return netip.AddrFrom16([16]byte(v)).Unmap() }
+func address(v freerange.Value) netip.Addr { return v.Addr().Unmap() }
 
 // ranges are a subnet's allocation pools as free ranges.
 func ranges(s *model.Subnet) []freerange.Range {
@@ -57,22 +57,20 @@ func (a *Allocator) Reopen(ctx context.Context, tx store.WriteTx, s *model.Subne
 	if AutoAddress(s) {
 		return nil
 	}
-	var used []freerange.Value
-	err := store.Each(ctx, tx, store.Q("SELECT ip_address FROM ip_allocations WHERE subnet_id = ?", s.ID), func(scan func(...any) error) error {
-		var text string
-		if err := scan(&text); err != nil {
-			return err
-		}
-		addr, err := netip.ParseAddr(text)
-		if err == nil {
-			used = append(used, value(addr))
-		}
-		return nil
+	_, err := freerange.SetRanges(ctx, tx, Pool(s.ID), ranges(s), chunks, func() (used []freerange.Value, err error) {
+		err = store.Each(ctx, tx, store.Q("SELECT ip_address FROM ip_allocations WHERE subnet_id = ?", s.ID), func(scan func(...any) error) error {
+			var text string
+			if err := scan(&text); err != nil {
+				return err
+			}
+			if addr, err := netip.ParseAddr(text); err == nil {
+				used = append(used, value(addr))
+			}
+			return nil
+		})
+		return used, err
 	})
-	if err != nil {
-		return err
-	}
-	return freerange.SetRanges(ctx, tx, Pool(s.ID), ranges(s), used, chunks)
+	return err
 }
 
 // Close drops the free ranges of a subnet that goes.

@@ -66,7 +66,7 @@ func (p *Plugin) bind(ctx context.Context, tx store.WriteTx, old, port *model.Po
 	case o.remote:
 		// The task carries the generation that the row will have: create writes 1, an update counts it up.
 		wiring := port.Wiring
-		if old != nil {
+		if old != nil && Rewired(old, port) {
 			wiring++
 		}
 		return owe(tx, taskBind, bindTask{Port: port.ID, Wiring: wiring})

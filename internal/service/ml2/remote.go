@@ -18,7 +18,9 @@ type RemoteBinder struct {
 }
 
 // NewRemoteBinder makes the handlers' common part.
-func NewRemoteBinder(p *Plugin, s store.Store) *RemoteBinder { return &RemoteBinder{plugin: p, store: s} }
+func NewRemoteBinder(p *Plugin, s store.Store) *RemoteBinder {
+	return &RemoteBinder{plugin: p, store: s}
+}
 
 // Handlers are the task handlers of the plugin.
 func (b *RemoteBinder) Handlers() []service.TaskHandler {

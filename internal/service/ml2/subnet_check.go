@@ -69,7 +69,7 @@ func (p subnets) checkPrefix(n *model.Network, s *model.Subnet, prefix netip.Pre
 	case s.IPVersion == 4 && s.EnableDHCP && bits > 30:
 		return fault.BadInput("cidr %s is too small for DHCP.", prefix)
 	case s.IPVersion == 6 && n.MTU > 0 && n.MTU < 1280:
-		return fault.NetworkMTUSubnetConflict(n.MTU)
+		return fault.NetworkMTUSubnetConflict(n.MTU, 6, n.ID)
 	}
 	ra, mode := deref(s.IPv6RAMode), deref(s.IPv6AddressMode)
 	if s.IPVersion == 4 {

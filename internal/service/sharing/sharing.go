@@ -27,15 +27,15 @@ func Visible(ctx context.Context, objectType string) store.Cond {
 		"id IN (SELECT object_id FROM rbac_policies WHERE object_type = ? AND target_project IN (?, ?))", objectType, p.ProjectID, Everyone))
 }
 
-// Facts tells of objects whether they are shared with the caller: name "shared", values "True" and "False" as rules write them.
+// Facts tells of objects whether they are shared with the caller: name "shared", values "true" and "false" as rules write them.
 func Facts(ctx context.Context, tx store.Tx, ids []string) (map[string]map[string]string, error) {
 	out := make(map[string]map[string]string, len(ids))
 	for _, id := range ids {
-		out[id] = map[string]string{"shared": "False"}
+		out[id] = map[string]string{"shared": "false"}
 	}
 	shared, err := Shared(ctx, tx, ids)
 	for id := range shared {
-		out[id]["shared"] = "True"
+		out[id]["shared"] = "true"
 	}
 	return out, err
 }

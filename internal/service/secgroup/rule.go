@@ -1,0 +1,272 @@
+package secgroup
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	"isospin/internal/apidef/types"
+	"isospin/internal/change"
+	"isospin/internal/fault"
+	"isospin/internal/model"
+	"isospin/internal/rest"
+	"isospin/internal/store"
+	"isospin/internal/wire"
+)
+
+// rules is the controller of security group rules.
+type rules struct{ *Plugin }
+
+// Create adds a rule to its group.
+func (p rules) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model.SecurityGroupRule]) (model.SecurityGroupRule, error) {
+	r := in.Value
+	if err := normalize(&r); err != nil {
+		return r, err
+	}
+	g, err := p.Groups.GetForUpdate(ctx, tx, r.SecurityGroupID)
+	if store.IsNotFound(err) {
+		err = fault.SecurityGroupNotFound(r.SecurityGroupID)
+	}
+	if err != nil {
+		return r, err
+	}
+	if r.RemoteGroupID != nil && *r.RemoteGroupID != g.ID {
+		if _, err := p.Groups.Get(ctx, tx, *r.RemoteGroupID); err != nil {
+			if store.IsNotFound(err) {
+				err = fault.SecurityGroupNotFound(*r.RemoteGroupID)
+			}
+			return r, err
+		}
+	}
+	if r.RemoteAddressGroupID != nil {
+		return r, fault.AddressGroupNotFound(*r.RemoteAddressGroupID)
+	}
+	p.stamp(&r.Standard, 0)
+	err = p.Rules.Insert(ctx, tx, &r)
+	if _, dup := store.AsDuplicate(err); dup {
+		return r, p.exists(ctx, tx, &r)
+	}
+	if err != nil {
+		return r, err
+	}
+	return r, p.touched(ctx, tx, &g, r.ID)
+}
+
+// exists names the rule that an equal one clashes with.
+func (p rules) exists(ctx context.Context, tx store.Tx, r *model.SecurityGroupRule) error {
+	id := ""
+	err := store.Each(ctx, tx, store.Q("SELECT id FROM security_group_rules WHERE security_group_id = ? AND meaning = ?", r.SecurityGroupID, meaning(r)),
+		func(scan func(...any) error) error { return scan(&id) })
+	if err != nil {
+		return err
+	}
+	return fault.SecurityGroupRuleExists(id)
+}
+
+// touched bumps the group of a rule that came or went and says that hosts must know.
+func (p rules) touched(ctx context.Context, tx store.WriteTx, g *model.SecurityGroup, rule string) error {
+	p.bump(&g.Standard)
+	if err := p.Groups.Update(ctx, tx, g, -1); err != nil {
+		return err
+	}
+	tx.Changed(change.Key{Kind: wire.KindRule, ID: rule}, groupSet(g.ID))
+	return nil
+}
+
+// Update is not served: the registry refuses it before.
+func (p rules) Update(_ context.Context, _ store.WriteTx, cur model.SecurityGroupRule, _ rest.Input[model.SecurityGroupRule]) (model.SecurityGroupRule, error) {
+	return cur, fault.BadRequest("security_group_rule", "a rule cannot be updated.")
+}
+
+// Delete removes a rule.
+func (p rules) Delete(ctx context.Context, tx store.WriteTx, cur model.SecurityGroupRule) error {
+	g, err := p.Groups.GetForUpdate(ctx, tx, cur.SecurityGroupID)
+	if err != nil {
+		return err
+	}
+	if err := p.Rules.Delete(ctx, tx, cur.ID); err != nil {
+		return err
+	}
+	return p.touched(ctx, tx, &g, cur.ID)
+}
+
+// drop removes a rule whose group goes too, or which names a group that goes.
+func (p rules) drop(ctx context.Context, tx store.WriteTx, r *model.SecurityGroupRule) error {
+	if err := p.Rules.Delete(ctx, tx, r.ID); err != nil {
+		return err
+	}
+	tx.Changed(change.Key{Kind: wire.KindRule, ID: r.ID}, groupSet(r.SecurityGroupID))
+	return nil
+}
+
+// ruleFacts tells of rules whether they belong to a default group, which a policy rule asks.
+func (p *Plugin) ruleFacts(ctx context.Context, tx store.Tx, ids []string) (map[string]map[string]string, error) {
+	out := make(map[string]map[string]string, len(ids))
+	of, err := p.ofDefaults(ctx, tx, ids)
+	for _, id := range ids {
+		out[id] = map[string]string{"belongs_to_default_sg": "false"}
+		if of[id] {
+			out[id]["belongs_to_default_sg"] = "true"
+		}
+	}
+	return out, err
+}
+
+// ofDefaults tells which of the rules belong to a default group. One statement.
+func (p *Plugin) ofDefaults(ctx context.Context, tx store.Tx, ids []string) (map[string]bool, error) {
+	where := store.Cond{SQL: "1 = 1"}
+	if len(ids) <= 1000 {
+		where = store.In("r.id", ids)
+	}
+	out := map[string]bool{}
+	err := store.Each(ctx, tx, store.Q("SELECT r.id FROM security_group_rules r JOIN security_groups g ON g.id = r.security_group_id WHERE g.default_of IS NOT NULL AND "+where.SQL, where.Args...),
+		func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			out[id] = true
+			return err
+		})
+	return out, err
+}
+
+// ofDefault filters rules by whether their group is a default one.
+func ofDefault(_ context.Context, values []string) (store.Cond, error) {
+	var any []store.Cond
+	for _, v := range values {
+		on, err := strconv.ParseBool(v)
+		if err != nil {
+			return store.Cond{}, fault.BadInput("belongs_to_default_sg: '%s' is not a boolean.", v)
+		}
+		c := store.Expr("security_group_id IN (SELECT id FROM security_groups WHERE default_of IS NOT NULL)")
+		if !on {
+			c = store.Not(c)
+		}
+		any = append(any, c)
+	}
+	return store.Or(any...), nil
+}
+
+// Splice adds whether each rule belongs to a default group.
+func (p rules) Splice(ctx context.Context, tx store.Tx, page *rest.Page) error {
+	if !page.Wants("belongs_to_default_sg") {
+		return nil
+	}
+	of, err := p.ofDefaults(ctx, tx, page.IDs())
+	if err != nil {
+		return err
+	}
+	for i, id := range page.IDs() {
+		page.Splice(i, "belongs_to_default_sg", truth(of[id]))
+	}
+	return nil
+}
+
+// normalize checks a rule and fills what follows from it (behaviour.md, section 12).
+func normalize(r *model.SecurityGroupRule) error {
+	remotes := 0
+	for _, s := range []*string{r.RemoteIPPrefix, r.RemoteGroupID, r.RemoteAddressGroupID} {
+		if s != nil {
+			remotes++
+		}
+	}
+	if remotes > 1 {
+		return fault.SecurityGroupMultipleRemoteEntites()
+	}
+	if r.RemoteIPPrefix != nil {
+		pre, err := netip.ParsePrefix(*r.RemoteIPPrefix)
+		if err != nil {
+			return fault.BadInput("remote_ip_prefix '%s' is not a prefix.", *r.RemoteIPPrefix)
+		}
+		if pre.Addr().Is4() != (r.Ethertype == model.IPv4) {
+			return fault.SecurityGroupRuleParameterConflict(*r.RemoteIPPrefix, r.Ethertype)
+		}
+		text := pre.Masked().String()
+		r.NormalizedCIDR = &text
+	}
+	if err := normalizeProtocol(r); err != nil {
+		return err
+	}
+	return checkPorts(r)
+}
+
+// normalizeProtocol settles the names of ICMP in IPv6, and refuses protocols of the other family.
+func normalizeProtocol(r *model.SecurityGroupRule) error {
+	if r.Protocol == nil {
+		return nil
+	}
+	n, _ := types.ProtocolNumber(*r.Protocol)
+	if r.Ethertype == model.IPv6 && (*r.Protocol == "icmp" || *r.Protocol == "icmpv6") {
+		name := "ipv6-icmp"
+		r.Protocol = &name
+		return nil
+	}
+	if r.Ethertype == model.IPv4 {
+		switch n {
+		case 41, 43, 44, 58, 59, 60: // the protocols that neutron-lib names ipv6-*
+			return fault.SecurityGroupEthertypeConflictWithProtocol(*r.Protocol, r.Ethertype)
+		}
+	}
+	return nil
+}
+
+// checkPorts judges port ranges, and ICMP types and codes, which stand in the same attributes.
+func checkPorts(r *model.SecurityGroupRule) error {
+	low, high := r.PortRangeMin, r.PortRangeMax
+	if low == nil && high == nil {
+		return nil
+	}
+	if r.Protocol == nil {
+		return fault.SecurityGroupProtocolRequiredWithPorts()
+	}
+	n, _ := types.ProtocolNumber(*r.Protocol)
+	switch n {
+	case 1, 58:
+		for field, v := range map[string]*int64{"port_range_min": low, "port_range_max": high} {
+			if v != nil && (*v < 0 || *v > 255) {
+				return fault.SecurityGroupInvalidIcmpValue(field, *v)
+			}
+		}
+		if low == nil {
+			return fault.SecurityGroupMissingIcmpType(*high)
+		}
+		return nil
+	case 6, 17, 33, 132, 136:
+		if low == nil || high == nil || *low > *high {
+			return fault.SecurityGroupInvalidPortRange()
+		}
+		if *low == 0 {
+			return fault.SecurityGroupInvalidPortValue(0)
+		}
+		return nil
+	}
+	return fault.SecurityGroupInvalidProtocolForPort(*r.Protocol, "tcp, udp, dccp, sctp, udplite, icmp")
+}
+
+// meaning is a rule as text: two rules of a group with the same are equal. Protocols count by number, prefixes as given.
+func meaning(r *model.SecurityGroupRule) string {
+	protocol := ""
+	if r.Protocol != nil {
+		protocol = *r.Protocol
+		if n, ok := types.ProtocolNumber(protocol); ok {
+			if r.Ethertype == model.IPv6 && n == 1 {
+				n = 58 // icmp in IPv6 is ipv6-icmp
+			}
+			protocol = strconv.Itoa(n)
+		}
+	}
+	num := func(v *int64) string {
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatInt(*v, 10)
+	}
+	text := func(v *string) string {
+		if v == nil {
+			return ""
+		}
+		return *v
+	}
+	return fmt.Sprintf("%s/%s/%s/%s/%s/%s/%s/%s", r.Direction, r.Ethertype, protocol, num(r.PortRangeMin), num(r.PortRangeMax),
+		text(r.RemoteIPPrefix), text(r.RemoteGroupID), text(r.RemoteAddressGroupID))
+}
