@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"isospin/internal/lab/cable"
 	"isospin/internal/lab/proc"
 	"isospin/internal/lab/space"
@@ -42,17 +44,16 @@ func (l *Lab) configure(ctx context.Context, s *state, g *Guest, within time.Dur
 			return err
 		}
 	}
+	both, ctx := errgroup.WithContext(ctx)
 	if g.Setup.DHCP4 {
-		if err := l.lease4(ctx, s, g, in); err != nil {
-			return err
-		}
+		both.Go(func() error { return l.lease4(ctx, s, g, in) })
 	}
 	if g.Setup.DHCP6 {
-		if err := l.lease6(ctx, s, g, in); err != nil {
-			return err
-		}
+		// Its client waits up to a second before the first word, as RFC 8415 (18.2.1) wants.
+		both.Go(func() error { return l.lease6(ctx, s, g, in) })
 	}
-	return awaitAddresses(ctx, inside, g.Setup.Await)
+	both.Go(func() error { return awaitAddresses(ctx, inside, g.Setup.Await) })
+	return both.Wait()
 }
 
 // fixed sets addresses, routes and MTU without any client.

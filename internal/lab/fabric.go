@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/netip"
@@ -27,6 +28,16 @@ var cables = []struct{ device, network string }{
 
 // port is the fabric's end of a host's cable.
 func port(network string, h *Host) string { return fmt.Sprintf("%.8s-%d", network, h.Number) }
+
+// hardware is the MAC address of a host's device. It stays the same when the host is switched off and on,
+// as a card's does: its neighbours remember it.
+func (s *state) hardware(h *Host, device int) net.HardwareAddr {
+	id, err := hex.DecodeString(s.ID)
+	if err != nil || len(id) != 3 {
+		return nil // The kernel's choice; ids are made as three octets in hex.
+	}
+	return net.HardwareAddr{0x02, id[0], id[1], id[2], byte(h.Number), byte(device)}
+}
 
 // makeFabric makes the switch room: a namespace with a bridge for every network, and the server's way to
 // the management network. It chooses the lab's addresses while it holds a lock on the machine, so that

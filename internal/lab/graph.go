@@ -61,9 +61,9 @@ func (st *Status) row(b *strings.Builder, boxes [][]string, hosts []HostStatus, 
 			part := []byte(strings.Repeat("=", len(boxes[i][0])+2))
 			// Each host hangs from network n by cable n; cables of the networks above pass through.
 			for above := range networks[:n] {
-				part[3+4*above] = wire(h, networks[above], '|')
+				part[3+4*above] = wire(h, networks[above], '|', '=')
 			}
-			part[3+4*n] = wire(h, network, '*')
+			part[3+4*n] = wire(h, network, '*', '=')
 			line = append(line, part...)
 		}
 		if n == 0 && outside {
@@ -81,7 +81,7 @@ func (st *Status) hang(b *strings.Builder, boxes [][]string, hosts []HostStatus,
 	for i, h := range hosts {
 		part := []byte(strings.Repeat(" ", len(boxes[i][0])+2))
 		for n, network := range networks {
-			part[3+4*n] = wire(h, network, '|')
+			part[3+4*n] = wire(h, network, '|', ' ')
 		}
 		line = append(line, part...)
 		height = max(height, len(boxes[i]))
@@ -100,10 +100,10 @@ func (st *Status) hang(b *strings.Builder, boxes [][]string, hosts []HostStatus,
 	}
 }
 
-// wire is how a host's cable to a network looks: whole as given, cut as x, and not there when it is off.
-func wire(h HostStatus, network string, whole byte) byte {
+// wire is how a host's cable to a network looks: whole, cut (x), or, when the host is off, none.
+func wire(h HostStatus, network string, whole, none byte) byte {
 	if h.Power == "off" {
-		return ' '
+		return none
 	}
 	for _, c := range h.Cut {
 		if c == network {

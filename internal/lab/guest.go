@@ -363,7 +363,7 @@ func (l *Lab) delete(ctx context.Context, g *Guest) error {
 		errs = append(errs, l.unplug(ctx, s, h, g))
 	}
 	errs = append(errs, in.Delete())
-	if g.PortID != "" {
+	if g.PortID != "" && !s.Bare {
 		errs = append(errs, l.giveBack(ctx, s, g))
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -31,8 +31,8 @@ func (l *Lab) makeHost(ctx context.Context, s *state, h *Host) error {
 	if err := inside.Up("lo"); err != nil {
 		return err
 	}
-	for _, c := range cables {
-		err := cable.Pair(cable.End{In: inside, Name: c.device}, cable.End{In: fabric, Name: port(c.network, h), Bridge: c.network}, 0)
+	for i, c := range cables {
+		err := cable.Pair(cable.End{In: inside, Name: c.device, MAC: s.hardware(h, i)}, cable.End{In: fabric, Name: port(c.network, h), Bridge: c.network}, 0)
 		if err != nil {
 			return fmt.Errorf("host %s: %w", h.Name, err)
 		}

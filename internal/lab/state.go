@@ -87,9 +87,15 @@ func (l *Lab) state() (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the lab's state: %w", err)
 	}
-	s := &state{Guests: map[string]*Guest{}, Procs: map[string]proc.Ref{}}
+	s := &state{}
 	if err := json.Unmarshal(b, s); err != nil {
 		return nil, fmt.Errorf("read the lab's state: %w", err)
+	}
+	if s.Guests == nil {
+		s.Guests = map[string]*Guest{}
+	}
+	if s.Procs == nil {
+		s.Procs = map[string]proc.Ref{}
 	}
 	if s.Machine != machine() {
 		clear(s.Procs)

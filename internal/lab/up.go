@@ -132,6 +132,12 @@ func (l *Lab) claim(o Options) error {
 	if left := space.Named(s.Name + "-"); len(left) > 0 {
 		return fmt.Errorf("%s: %w, without its state: remove it with lab down", l.dir, ErrExists)
 	}
+	// What a former lab left to be read is not to be taken for this one's.
+	for _, old := range []string{"server", "hosts", "guests"} {
+		if err := os.RemoveAll(l.path(old)); err != nil {
+			return fmt.Errorf("files of a former lab: %w", err)
+		}
+	}
 	if o.API == "" && !o.Bare {
 		if s.API, err = freeAddress("127.0.0.1"); err != nil {
 			return err

@@ -51,6 +51,9 @@ func (s Space) Create(p Plan) error {
 		}
 		f, err := os.OpenFile(pin, os.O_CREATE|os.O_EXCL, 0o444)
 		if err != nil {
+			if pin == s.Mount { // The first pin is ours by now.
+				err = errors.Join(err, os.Remove(s.NetPath()))
+			}
 			return fmt.Errorf("pin of namespace %s: %w", s.Name, err)
 		}
 		_ = f.Close()
