@@ -48,4 +48,6 @@ type Panic struct {
 	Stack []byte
 }
 
-func (p *Panic) Error() string { return fmt.Sprintf("store: panic in a transaction: %v\n%s", p.Value, p.Stack) }
+func (p *Panic) Error() string {
+	return fmt.Sprintf("store: panic in a transaction: %v\n%s", p.Value, p.Stack)
+}

@@ -45,9 +45,9 @@ type Backend interface {
 
 // Options are what an Engine takes from outside; the zero value of a field is its default.
 type Options struct {
-	Clock clock.Clock  // the machine's clock
-	Ident ident.Source // random
-	Log   *slog.Logger // none
+	Clock clock.Clock   // the machine's clock
+	Ident ident.Source  // random
+	Log   *slog.Logger  // none
 	Keep  time.Duration // how long changes are kept: 1 h
 	Lease time.Duration // after it a dead server's task is taken again: 60 s
 	Tries int           // after them a task is parked: 12

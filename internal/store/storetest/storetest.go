@@ -104,6 +104,12 @@ func Run(t *testing.T, database NewDatabase) {
 		{"TasksAreTakenOnce", testTasksAreTakenOnce},
 		{"TasksOfTheDead", testTasksOfTheDead},
 		{"TasksAreParked", testTasksAreParked},
+		{"FreeRange", testFreeRange},
+		{"FreeRangeAddresses", testFreeRangeAddresses},
+		{"FreeRangeExact", testFreeRangeExact},
+		{"FreeRangeMixed", testFreeRangeMixed},
+		{"FreeRangeSet", testFreeRangeSet},
+		{"FreeRangeCost", testFreeRangeCost},
 		{"ClosedRefuses", testClosedRefuses},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, database(t)) })
