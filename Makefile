@@ -50,10 +50,10 @@ bench-peer: ## the same of Neutron (installs it), for the ratio
 	./tools/setup.sh bench
 	./tools/bench.sh neutron
 
-soak: ## long random work, until SOAK (10m) has passed
-	./tools/setup.sh test
+soak: ## the API under load until SOAK (10m) has passed
+	./tools/setup.sh bench
 	$(MAKE) build
-	ISOSPIN_SOAK=$${SOAK:-10m} $(GO) test -tags soak -p 1 -timeout 0 $(call tagged,soak)
+	./tools/bench.sh soak
 
 lint: ## what the compiler does not see
 	@test -z "$$(gofmt -l cmd internal isospintest test tools 2>/dev/null)" || { gofmt -l cmd internal isospintest test tools 2>/dev/null; exit 1; }
