@@ -26,6 +26,9 @@ func (e *Stale) Error() string {
 // ErrGap is yielded by Changes when changes may have been missed: the reader must compare everything.
 var ErrGap = errors.New("store: changes may have been missed")
 
+// ErrRowsOpen refuses a statement while the rows of the one before are still being read: read them whole first.
+var ErrRowsOpen = errors.New("store: rows of the statement before are still open")
+
 // ErrClosed is what a closed store answers.
 var ErrClosed = errors.New("store: closed")
 

@@ -52,7 +52,7 @@ type Query struct {
 // Q makes a Query.
 func Q(sql string, args ...any) Query { return Query{SQL: sql, Args: args} }
 
-// Tx reads.
+// Tx reads. One statement at a time: while the rows of a Query are open, every other statement is ErrRowsOpen.
 type Tx interface {
 	Query(ctx context.Context, q Query) (*sql.Rows, error)
 	Dialect() Dialect

@@ -53,7 +53,8 @@ type Options struct {
 	Tries int           // after them a task is parked: 12
 }
 
-func (o Options) filled() Options {
+// Filled puts the defaults in place.
+func (o Options) Filled() Options {
 	if o.Clock == nil {
 		o.Clock = clock.System{}
 	}
@@ -97,7 +98,7 @@ var (
 
 // New starts an engine on a backend whose tables exist; Close ends both.
 func New(b Backend, o Options) *Engine {
-	o = o.filled()
+	o = o.Filled()
 	ctx, stop := context.WithCancel(context.Background())
 	e := &Engine{b: b, d: b.Dialect(), o: o, stop: stop}
 	e.feed = newFeed(e)

@@ -18,25 +18,42 @@ type tx struct {
 	changes  []change.Change
 	tasks    []change.Task
 	changeID int64
+	last     *sql.Rows
 }
 
 var _ store.WriteTx = (*tx)(nil)
 
 func (t *tx) Dialect() store.Dialect { return t.e.d }
 
-func (t *tx) Query(ctx context.Context, q store.Query) (*sql.Rows, error) {
+// ready refuses a statement while the rows of the one before are open: a connection of PostgreSQL or MariaDB
+// answers one statement at a time, and what works on SQLite must work there.
+func (t *tx) ready(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
+	}
+	if t.last != nil {
+		if _, err := t.last.Columns(); err == nil { // closed rows do not know their columns
+			return store.ErrRowsOpen
+		}
+		t.last = nil
 	}
 	t.e.statements.Add(1)
-	return t.c.Query(ctx, q.SQL, q.Args)
+	return nil
+}
+
+func (t *tx) Query(ctx context.Context, q store.Query) (*sql.Rows, error) {
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := t.c.Query(ctx, q.SQL, q.Args)
+	t.last = rows
+	return rows, err
 }
 
 func (t *tx) Exec(ctx context.Context, q store.Query) (int64, error) {
-	if err := ctx.Err(); err != nil {
+	if err := t.ready(ctx); err != nil {
 		return 0, err
 	}
-	t.e.statements.Add(1)
 	return t.c.Exec(ctx, q.SQL, q.Args)
 }
 
@@ -75,6 +92,9 @@ const (
 
 // flush writes what the function declared.
 func (t *tx) flush(ctx context.Context) error {
+	if t.last != nil {
+		_ = t.last.Close() // its error was the reader's to see
+	}
 	now := t.e.o.Clock.Now()
 	for i := range t.tasks {
 		task := &t.tasks[i]

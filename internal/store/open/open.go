@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"strings"
 
-	"isospin/internal/clock"
 	"isospin/internal/store/engine"
+	"isospin/internal/store/mariadb"
 	"isospin/internal/store/migrate"
+	"isospin/internal/store/postgres"
 	"isospin/internal/store/sqlite"
 )
 
@@ -90,10 +91,7 @@ func (o Options) schema() migrate.Source {
 }
 
 func connect(ctx context.Context, url string, o Options) (backend, error) {
-	clk := o.Clock
-	if clk == nil {
-		clk = clock.System{}
-	}
+	o.Options = o.Filled()
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
 		return nil, fmt.Errorf("store: %q is no connection URL", url)
@@ -101,7 +99,11 @@ func connect(ctx context.Context, url string, o Options) (backend, error) {
 	name, _, _ := strings.Cut(scheme, "+") // the driver that SQLAlchemy would take says nothing here
 	switch name {
 	case "sqlite":
-		return sqlite.Open(ctx, sqlitePath(rest), clk)
+		return sqlite.Open(ctx, sqlitePath(rest), o.Clock)
+	case "postgresql", "postgres":
+		return postgres.Open(ctx, url, o.Ident.UUID(), o.Clock, o.Log)
+	case "mysql", "mariadb":
+		return mariadb.Open(ctx, url, o.Clock, o.Log)
 	}
 	return nil, fmt.Errorf("store: no database is called %q; known are sqlite, postgresql and mysql", name)
 }

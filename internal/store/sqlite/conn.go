@@ -23,16 +23,9 @@ const cacheLimit = 1024
 // engine looks at the context before every statement, and none takes long.
 type conn struct {
 	c       *sql.Conn
-	cache   map[string]*prepared
-	opened  []*sql.Rows // by the present transaction, with those that are closed already
-	spare   []*sql.Stmt // prepared for the present transaction alone
+	cache   map[string]*sql.Stmt
+	last    *sql.Rows // what the present transaction opened last; the engine sees to it that no two are open
 	indexes map[string]string
-}
-
-// prepared is a statement and the rows that it gave last: a statement whose rows are still open cannot run again.
-type prepared struct {
-	stmt *sql.Stmt
-	last *sql.Rows
 }
 
 func newConn(ctx context.Context, db *sql.DB) (*conn, error) {
@@ -40,54 +33,33 @@ func newConn(ctx context.Context, db *sql.DB) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a connection: %w", err)
 	}
-	return &conn{c: c, cache: make(map[string]*prepared), indexes: make(map[string]string)}, nil
+	return &conn{c: c, cache: make(map[string]*sql.Stmt), indexes: make(map[string]string)}, nil
 }
 
-func (c *conn) prepare(text string) (*prepared, error) {
-	if p, ok := c.cache[text]; ok {
-		return p, nil
+func (c *conn) prepare(text string) (*sql.Stmt, error) {
+	if s, ok := c.cache[text]; ok {
+		return s, nil
 	}
-	stmt, err := c.c.PrepareContext(context.Background(), text)
+	s, err := c.c.PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, err
 	}
-	p := &prepared{stmt: stmt}
-	c.cache[text] = p
-	return p, nil
+	c.cache[text] = s
+	return s, nil
 }
 
 // Query runs a statement that yields rows; the rows end with the transaction at the latest.
 func (c *conn) Query(_ context.Context, text string, args []any) (*sql.Rows, error) {
-	p, err := c.prepare(text)
+	s, err := c.prepare(text)
 	if err != nil {
 		return nil, err
 	}
-	stmt := p.stmt
-	inUse := isOpen(p.last)
-	if inUse {
-		if stmt, err = c.c.PrepareContext(context.Background(), text); err != nil {
-			return nil, err
-		}
-		c.spare = append(c.spare, stmt)
-	}
-	rows, err := stmt.QueryContext(context.Background(), args...)
+	rows, err := s.QueryContext(context.Background(), args...)
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	c.opened = append(c.opened, rows)
-	if !inUse {
-		p.last = rows
-	}
+	c.last = rows
 	return rows, nil
-}
-
-// isOpen tells whether rows have not been closed: only then do they know their columns.
-func isOpen(rows *sql.Rows) bool {
-	if rows == nil {
-		return false
-	}
-	_, err := rows.Columns()
-	return err == nil
 }
 
 // Exec runs a statement and tells how many rows it touched.
@@ -109,11 +81,11 @@ func (c *conn) Insert(_ context.Context, text string, args []any) (int64, error)
 }
 
 func (c *conn) exec(text string, args []any) (sql.Result, error) {
-	p, err := c.prepare(text)
+	s, err := c.prepare(text)
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.stmt.ExecContext(context.Background(), args...)
+	r, err := s.ExecContext(context.Background(), args...)
 	if err != nil {
 		return nil, c.explain(err)
 	}
@@ -128,23 +100,18 @@ func (c *conn) run(text string) error {
 
 // finish closes what a transaction's function left open and keeps the cache within its limit.
 func (c *conn) finish() {
-	for i, rows := range c.opened {
-		_ = rows.Close() // its error was the reader's to see
-		c.opened[i] = nil
+	if c.last != nil {
+		_ = c.last.Close() // its error was the reader's to see
+		c.last = nil
 	}
-	c.opened = c.opened[:0]
-	for _, s := range c.spare {
-		_ = s.Close()
-	}
-	c.spare = c.spare[:0]
 	if len(c.cache) > cacheLimit {
 		c.forget()
 	}
 }
 
 func (c *conn) forget() {
-	for _, p := range c.cache {
-		_ = p.stmt.Close()
+	for _, s := range c.cache {
+		_ = s.Close()
 	}
 	clear(c.cache)
 }
