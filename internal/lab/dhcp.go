@@ -50,7 +50,12 @@ func (l *Lab) configure(ctx context.Context, s *state, g *Guest, within time.Dur
 	}
 	if g.Setup.DHCP6 {
 		// Its client waits up to a second before the first word, as RFC 8415 (18.2.1) wants.
-		both.Go(func() error { return l.lease6(ctx, s, g, in) })
+		both.Go(func() error {
+			if err := awaitLinkLocal(ctx, inside); err != nil {
+				return err
+			}
+			return l.lease6(ctx, s, g, in)
+		})
 	}
 	both.Go(func() error { return awaitAddresses(ctx, inside, g.Setup.Await) })
 	return both.Wait()
@@ -157,26 +162,51 @@ func (l *Lab) client(ctx context.Context, s *state, g *Guest, in space.Space, na
 	}
 }
 
-// awaitAddresses returns when eth0 has all of want.
+// awaitAddresses returns when eth0 has all of want, which only router advertisements bring.
 func awaitAddresses(ctx context.Context, inside *cable.Place, want []netip.Addr) error {
-	for pause := time.Millisecond; len(want) > 0; pause = min(2*pause, 10*time.Millisecond) {
+	if len(want) == 0 {
+		return nil
+	}
+	err := awaitOn(ctx, inside, func(have []netip.Prefix) bool {
+		want = slices.DeleteFunc(want, func(a netip.Addr) bool {
+			return slices.ContainsFunc(have, func(p netip.Prefix) bool { return p.Addr() == a })
+		})
+		return len(want) == 0
+	})
+	if err != nil {
+		return fmt.Errorf("addresses %v by router advertisement: %w", want, err)
+	}
+	return nil
+}
+
+// awaitLinkLocal returns when eth0 has a link-local address that can be used; the DHCPv6 client does not
+// wait for it but ends.
+func awaitLinkLocal(ctx context.Context, inside *cable.Place) error {
+	err := awaitOn(ctx, inside, func(have []netip.Prefix) bool {
+		return slices.ContainsFunc(have, func(p netip.Prefix) bool { return p.Addr().Is6() && p.Addr().IsLinkLocalUnicast() })
+	})
+	if err != nil {
+		return fmt.Errorf("link-local address: %w", err)
+	}
+	return nil
+}
+
+// awaitOn looks at eth0's addresses until enough says that they are.
+func awaitOn(ctx context.Context, inside *cable.Place, enough func([]netip.Prefix) bool) error {
+	for pause := time.Millisecond; ; pause = min(2*pause, 10*time.Millisecond) {
 		have, err := inside.Addresses("eth0")
 		if err != nil {
 			return err
 		}
-		want = slices.DeleteFunc(want, func(a netip.Addr) bool {
-			return slices.ContainsFunc(have, func(p netip.Prefix) bool { return p.Addr() == a })
-		})
-		if len(want) == 0 {
+		if enough(have) {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("no router advertisement gave %v: %w", want, ctx.Err())
+			return ctx.Err()
 		case <-time.After(pause):
 		}
 	}
-	return nil
 }
 
 // endClients ends a guest's DHCP clients.

@@ -173,14 +173,15 @@ func (p *Place) Address(name string, prefixes ...netip.Prefix) error {
 	})
 }
 
-// Addresses lists the global addresses of a device.
+// Addresses lists the addresses of a device that can be used: those on which detection of duplicates is
+// still going on are left out.
 func (p *Place) Addresses(name string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	err := p.each(name, "addresses", func(l netlink.Link) error {
 		all, err := p.nl.AddrList(l, netlink.FAMILY_ALL)
 		for _, a := range all {
 			addr, ok := netip.AddrFromSlice(a.IP)
-			if ok && a.Scope == unix.RT_SCOPE_UNIVERSE && a.Flags&unix.IFA_F_TENTATIVE == 0 {
+			if ok && a.Flags&unix.IFA_F_TENTATIVE == 0 {
 				ones, _ := a.Mask.Size()
 				out = append(out, netip.PrefixFrom(addr.Unmap(), ones))
 			}
