@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -252,13 +253,18 @@ func (o *Ofctl) Watch(ctx context.Context, ready func(), event func(Event)) erro
 	defer runtime.UnlockOSThread()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := o.command(ctx, "monitor", o.target, "watch:!initial")
-	// The tool writes what it hears to its standard error, at once.
-	heard, err := cmd.StderrPipe()
+	// Without a control socket: its folder need not exist, and nobody would talk to it.
+	cmd := o.command(ctx, "--unixctl=none", "monitor", o.target, "watch:!initial")
+	// The tool writes the first answer to its standard output, and what it hears later to its standard error.
+	heard, said, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("ovs-ofctl monitor: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
+	defer heard.Close()
+	cmd.Stdout, cmd.Stderr = said, said
+	err = cmd.Start()
+	said.Close()
+	if err != nil {
 		return fmt.Errorf("ovs-ofctl monitor: %w", err)
 	}
 	last := hear(heard, ready, event)
