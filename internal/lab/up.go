@@ -149,6 +149,9 @@ func (l *Lab) claim(o Options) error {
 	return l.save(s)
 }
 
+// atOnce is how many hosts are made at the same time: more would only wait for each other.
+const atOnce = 16
+
 // build makes the lab that the state describes. The server starts as soon as its address is there, and
 // the hosts grow while it comes up.
 func (l *Lab) build(ctx context.Context, o Options) error {
@@ -161,6 +164,7 @@ func (l *Lab) build(ctx context.Context, o Options) error {
 		return err
 	}
 	g, inner := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
 	if !o.Bare {
 		g.Go(func() error { return l.startServer(inner, s) })
 	}
@@ -176,6 +180,7 @@ func (l *Lab) build(ctx context.Context, o Options) error {
 		return nil
 	}
 	g, inner = errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
 	for _, h := range s.Hosts {
 		g.Go(func() error {
 			if err := l.enrol(inner, s, h); err != nil {
