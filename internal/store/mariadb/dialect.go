@@ -11,7 +11,7 @@ func (dialect) Rebind(sql string) string { return sql }
 // JSONText looks at the type first, since unquoting would make a null the text "null".
 func (dialect) JSONText(column, member string) string {
 	value := "JSON_EXTRACT(" + column + `, '$."` + member + `"')`
-	return "IF(JSON_TYPE(" + value + ") = 'NULL', NULL, JSON_UNQUOTE(" + value + "))"
+	return "IF(JSON_TYPE(" + value + ") = 'NULL', NULL, JSON_UNQUOTE(" + value + ")) COLLATE utf8mb4_nopad_bin"
 }
 
 func (dialect) ForUpdate(skipLocked bool) string {

@@ -169,3 +169,17 @@ func insert(t testing.TB, s store.Store, vs ...Thing) {
 		return nil
 	})
 }
+
+// Wipe empties every table that the suite uses.
+func Wipe(t testing.TB, s store.Store) {
+	t.Helper()
+	ctx := deadline(t)
+	write(t, s, func(tx store.WriteTx) error {
+		for _, table := range []string{"things", "changes", "tasks", "free_range"} {
+			if _, err := tx.Exec(ctx, store.Q("DELETE FROM "+table)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,49 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"isospin/internal/store/dbtest"
+	"isospin/internal/store/engine"
+	"isospin/internal/store/open"
+	"isospin/internal/store/storetest"
+)
+
+// url is the database that all tests of the package use, one after the other.
+var url string
+
+func TestMain(m *testing.M) {
+	dbtest.Main(m, dbtest.Postgres, func(s *dbtest.Server) (err error) {
+		url, err = s.Create("isospin")
+		return err
+	})
+}
+
+// database empties the tables: quicker by far than a new database.
+func database(t testing.TB) storetest.Open {
+	s := start(t, engine.Options{})
+	storetest.Wipe(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return start
+}
+
+func start(t testing.TB, o engine.Options) *engine.Engine {
+	t.Helper()
+	s, err := open.Open(context.Background(), url, open.Options{Options: o, Upgrade: true, Schema: storetest.Schema()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestConformance(t *testing.T) { storetest.Run(t, database) }
+
+func BenchmarkStore(b *testing.B) { storetest.Bench(b, database) }
