@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"isospin/internal/change"
+	"isospin/internal/wire"
 )
 
 // View reads the mirror: this host's documents, decoded. Documents are shared: nobody changes one.
@@ -54,10 +55,17 @@ type Observer interface {
 	Changed() <-chan []change.Key
 }
 
-// Reporter is the part of a Feature that answers for documents of ports: the loop reports a port's status in
-// the feature's name once nothing that the feature wants on its behalf is unsettled.
+// PortState is what a feature says of a port. A DONE is reported as such only once nothing that the feature wants on the
+// port's behalf is unsettled.
+type PortState struct {
+	Generation int64
+	State      wire.State
+	Detail     string
+}
+
+// Reporter is the part of a Feature that answers for ports. Objects that a feature wants on behalf of a port have the
+// port's id as their reconcile.Owner's Doc.
 type Reporter interface {
-	// Reports lists what is to be said of a port: ok is false while the port is not this feature's
-	// business (no interface of it is on this host).
-	Reports(v View, portID string) (generation int64, ok bool)
+	// Report tells how far a port is; ok is false while it is not this feature's business.
+	Report(v View, portID string) (s PortState, ok bool)
 }

@@ -176,6 +176,9 @@ type Port struct {
 	Profile             map[string]any `json:"binding:profile"`
 	VIFType             string         `json:"binding:vif_type"`
 	VIFDetails          map[string]any `json:"binding:vif_details"`
+	// PropagateUplinkStatus lets an SR-IOV port follow its uplink; stored and handed on.
+	PropagateUplinkStatus bool    `json:"propagate_uplink_status"`
+	DataPlaneStatus       *string `json:"data_plane_status"`
 	// Wiring is the wiring generation: it grows with every change of host, segment, MAC, addresses or admin
 	// state. It is a column and not part of the body.
 	Wiring int64 `json:"-"`

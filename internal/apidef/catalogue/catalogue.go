@@ -7,15 +7,32 @@ import (
 
 	"isospin/internal/apidef"
 	"isospin/internal/apidef/agents"
+	"isospin/internal/apidef/autoalloc"
+	"isospin/internal/apidef/availability"
 	"isospin/internal/apidef/behaviour"
 	"isospin/internal/apidef/binding"
 	"isospin/internal/apidef/core"
+	"isospin/internal/apidef/dns"
+	"isospin/internal/apidef/eventlog"
+	"isospin/internal/apidef/flavor"
+	"isospin/internal/apidef/fwaas"
+	"isospin/internal/apidef/l3"
+	"isospin/internal/apidef/localip"
+	"isospin/internal/apidef/metering"
 	"isospin/internal/apidef/netext"
 	"isospin/internal/apidef/portext"
+	"isospin/internal/apidef/portforward"
 	"isospin/internal/apidef/portsecurity"
 	"isospin/internal/apidef/provider"
+	"isospin/internal/apidef/qos"
+	"isospin/internal/apidef/quota"
+	"isospin/internal/apidef/rbac"
 	"isospin/internal/apidef/secgroup"
+	"isospin/internal/apidef/segments"
 	"isospin/internal/apidef/standardattr"
+	"isospin/internal/apidef/subnetpool"
+	"isospin/internal/apidef/trunk"
+	"isospin/internal/apidef/vpnaas"
 )
 
 // InTree are all definitions, core first, in the order in which attributes are shown.
@@ -23,6 +40,8 @@ func InTree() []apidef.Extension {
 	return slices.Concat(
 		[]apidef.Extension{core.Core()},
 		provider.All(), netext.All(), portsecurity.All(), portext.All(), binding.All(), secgroup.All(), agents.All(),
+		subnetpool.All(), l3.All(), portforward.All(), qos.All(), trunk.All(), dns.All(), rbac.All(), segments.All(), quota.All(),
+		metering.All(), flavor.All(), availability.All(), autoalloc.All(), localip.All(), eventlog.All(), fwaas.All(), vpnaas.All(),
 		standardattr.All(), behaviour.All(),
 	)
 }
@@ -35,7 +54,7 @@ func Served() []string {
 		"port-security", "allowed-address-pairs", "aap-reject-multicast", "extra_dhcp_opt",
 		"uplink-status-propagation", "uplink-status-propagation-updatable", "data-plane-status",
 		"port-mac-address-regenerate", "port-mac-override",
-		"binding", "binding-extended",
+		"binding",
 		"security-group", "stateful-security-group", "security-groups-normalized-cidr",
 		"security-groups-rules-belongs-to-default-sg", "port-security-groups-filtering",
 		"agent", "agent-resources-synced", "agent_sort_key",
