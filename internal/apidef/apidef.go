@@ -86,6 +86,8 @@ type Resource struct {
 	NoCreate   bool
 	NoUpdate   bool
 	NoDelete   bool
+	// PerQuota is the pattern of one attribute for each resource with Quota; for the resource quotas alone.
+	PerQuota *Attribute
 
 	index map[string]int // of Attributes by name, made by Build
 }

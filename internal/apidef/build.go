@@ -144,6 +144,15 @@ func (b *builder) finish(r *Resource) {
 		project.Name, project.Doc = "project_id", "The project that owns the object."
 		r.Attributes = slices.Insert(r.Attributes, i+1, project)
 	}
+	if r.PerQuota != nil {
+		for _, counted := range b.reg.resources {
+			if counted.Quota {
+				a := *r.PerQuota
+				a.Name = counted.Name
+				r.Attributes = append(r.Attributes, a)
+			}
+		}
+	}
 	r.index = make(map[string]int, len(r.Attributes))
 	for i := range r.Attributes {
 		a := &r.Attributes[i]

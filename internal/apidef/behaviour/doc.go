@@ -5,5 +5,5 @@ import "isospin/internal/apidef"
 
 // All are the extensions of this package, in the order in which their attributes are shown.
 func All() []apidef.Extension {
-	return []apidef.Extension{Pagination(), Sorting(), FilterValidation(), EmptyStringFiltering(), ProjectId(), IpSubstringFiltering()}
+	return []apidef.Extension{Pagination(), Sorting(), FilterValidation(), EmptyStringFiltering(), ProjectID(), IPSubstringFiltering()}
 }

@@ -6,8 +6,8 @@ import (
 	"isospin/internal/apidef"
 )
 
-// IpSubstringFiltering is the extension ip-substring-filtering; facts from neutron-lib api/definitions/ip_substring_filtering.py.
-func IpSubstringFiltering() apidef.Extension {
+// IPSubstringFiltering is the extension ip-substring-filtering; facts from neutron-lib api/definitions/ip_substring_port_filtering.py.
+func IPSubstringFiltering() apidef.Extension {
 	return apidef.Extension{
 		Alias: "ip-substring-filtering", Name: "Filter of ports by part of an address",
 		Doc:     "Finds ports by a part of an IP address.",

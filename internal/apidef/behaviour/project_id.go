@@ -6,8 +6,8 @@ import (
 	"isospin/internal/apidef"
 )
 
-// ProjectId is the extension project-id; facts from neutron-lib api/definitions/project_id.py.
-func ProjectId() apidef.Extension {
+// ProjectID is the extension project-id; facts from neutron-lib api/definitions/project_id.py.
+func ProjectID() apidef.Extension {
 	return apidef.Extension{
 		Alias: "project-id", Name: "Project identifiers",
 		Doc:     "Names the owner of objects project_id beside tenant_id.",

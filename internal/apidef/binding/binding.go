@@ -7,7 +7,7 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// Binding is the extension binding; facts from neutron-lib api/definitions/binding.py.
+// Binding is the extension binding; facts from neutron-lib api/definitions/portbindings.py.
 func Binding() apidef.Extension {
 	return apidef.Extension{
 		Alias: "binding", Name: "Port binding",

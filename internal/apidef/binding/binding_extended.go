@@ -7,7 +7,7 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// BindingExtended is the extension binding-extended; facts from neutron-lib api/definitions/binding_extended.py.
+// BindingExtended is the extension binding-extended; facts from neutron-lib api/definitions/portbindings_extended.py.
 func BindingExtended() apidef.Extension {
 	return apidef.Extension{
 		Alias: "binding-extended", Name: "Extended port binding",

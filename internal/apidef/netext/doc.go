@@ -5,5 +5,5 @@ import "isospin/internal/apidef"
 
 // All are the extensions of this package, in the order in which their attributes are shown.
 func All() []apidef.Extension {
-	return []apidef.Extension{ExternalNet(), SubnetExternalNetwork(), NetMtu(), NetMtuWritable(), VlanTransparent(), SubnetServiceTypes()}
+	return []apidef.Extension{ExternalNet(), SubnetExternalNetwork(), NetMTU(), NetMTUWritable(), VLANTransparent(), SubnetServiceTypes(), NetworkHA(), QinQ(), PVLAN()}
 }

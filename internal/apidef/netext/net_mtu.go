@@ -7,8 +7,8 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// NetMtu is the extension net-mtu; facts from neutron-lib api/definitions/net_mtu.py.
-func NetMtu() apidef.Extension {
+// NetMTU is the extension net-mtu; facts from neutron-lib api/definitions/network_mtu.py.
+func NetMTU() apidef.Extension {
 	return apidef.Extension{
 		Alias: "net-mtu", Name: "MTU of networks",
 		Doc:     "Shows the largest packet that a network carries.",

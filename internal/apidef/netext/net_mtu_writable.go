@@ -7,8 +7,8 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// NetMtuWritable is the extension net-mtu-writable; facts from neutron-lib api/definitions/net_mtu_writable.py.
-func NetMtuWritable() apidef.Extension {
+// NetMTUWritable is the extension net-mtu-writable; facts from neutron-lib api/definitions/network_mtu_writable.py.
+func NetMTUWritable() apidef.Extension {
 	return apidef.Extension{
 		Alias: "net-mtu-writable", Name: "Settable MTU of networks",
 		Doc:      "Sets the largest packet that a network carries.",

@@ -7,8 +7,8 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// VlanTransparent is the extension vlan-transparent; facts from neutron-lib api/definitions/vlan_transparent.py.
-func VlanTransparent() apidef.Extension {
+// VLANTransparent is the extension vlan-transparent; facts from neutron-lib api/definitions/vlantransparent.py.
+func VLANTransparent() apidef.Extension {
 	return apidef.Extension{
 		Alias: "vlan-transparent", Name: "VLAN transparency",
 		Doc:     "Networks through which guests may send VLAN tags.",

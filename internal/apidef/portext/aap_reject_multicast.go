@@ -6,8 +6,8 @@ import (
 	"isospin/internal/apidef"
 )
 
-// AapRejectMulticast is the extension aap-reject-multicast; facts from neutron-lib api/definitions/aap_reject_multicast.py.
-func AapRejectMulticast() apidef.Extension {
+// AAPRejectMulticast is the extension aap-reject-multicast; facts from neutron-lib api/definitions/aap_reject_multicast.py.
+func AAPRejectMulticast() apidef.Extension {
 	return apidef.Extension{
 		Alias: "aap-reject-multicast", Name: "No multicast in address pairs",
 		Doc:      "Refuses multicast addresses among allowed address pairs.",

@@ -7,7 +7,7 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// AllowedAddressPairs is the extension allowed-address-pairs; facts from neutron-lib api/definitions/allowed_address_pairs.py.
+// AllowedAddressPairs is the extension allowed-address-pairs; facts from neutron-lib api/definitions/allowedaddresspairs.py.
 func AllowedAddressPairs() apidef.Extension {
 	return apidef.Extension{
 		Alias: "allowed-address-pairs", Name: "Allowed address pairs",

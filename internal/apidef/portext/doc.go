@@ -5,5 +5,5 @@ import "isospin/internal/apidef"
 
 // All are the extensions of this package, in the order in which their attributes are shown.
 func All() []apidef.Extension {
-	return []apidef.Extension{AllowedAddressPairs(), AapRejectMulticast(), ExtraDhcpOpt(), DataPlaneStatus(), UplinkStatusPropagation(), UplinkStatusPropagationUpdatable(), PortMacAddressRegenerate(), PortMacOverride()}
+	return []apidef.Extension{AllowedAddressPairs(), AAPRejectMulticast(), ExtraDHCPOption(), DataPlaneStatus(), UplinkStatusPropagation(), UplinkStatusPropagationUpdatable(), PortMACAddressRegenerate(), PortMACOverride(), PortDeviceProfile(), PortHardwareOffloadType(), PortHints(), PortHintOVSTransmitSteering(), PortNUMAAffinityPolicy(), PortNUMAAffinityPolicySocket(), PortTrustedVIF()}
 }

@@ -7,8 +7,8 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// ExtraDhcpOpt is the extension extra_dhcp_opt; facts from neutron-lib api/definitions/extra_dhcp_opt.py.
-func ExtraDhcpOpt() apidef.Extension {
+// ExtraDHCPOption is the extension extra_dhcp_opt; facts from neutron-lib api/definitions/extra_dhcp_opt.py.
+func ExtraDHCPOption() apidef.Extension {
 	return apidef.Extension{
 		Alias: "extra_dhcp_opt", Name: "Further options of DHCP",
 		Doc:     "Gives single ports options of DHCP.",

@@ -7,8 +7,8 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// PortMacAddressRegenerate is the extension port-mac-address-regenerate; facts from neutron-lib api/definitions/port_mac_address_regenerate.py.
-func PortMacAddressRegenerate() apidef.Extension {
+// PortMACAddressRegenerate is the extension port-mac-address-regenerate; facts from neutron-lib api/definitions/port_mac_address_regenerate.py.
+func PortMACAddressRegenerate() apidef.Extension {
 	return apidef.Extension{
 		Alias: "port-mac-address-regenerate", Name: "New hardware addresses",
 		Doc:     "Gives a port a new hardware address when null is set.",

@@ -6,8 +6,8 @@ import (
 	"isospin/internal/apidef"
 )
 
-// PortMacOverride is the extension port-mac-override; facts from neutron-lib api/definitions/port_mac_override.py.
-func PortMacOverride() apidef.Extension {
+// PortMACOverride is the extension port-mac-override; facts from neutron-lib api/definitions/port_mac_address_override.py.
+func PortMACOverride() apidef.Extension {
 	return apidef.Extension{
 		Alias: "port-mac-override", Name: "Hardware address of a bound device",
 		Doc:     "Takes the hardware address of a physical device over to its port.",

@@ -7,7 +7,7 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// MultiProvider is the extension multi-provider; facts from neutron-lib api/definitions/multi_provider.py.
+// MultiProvider is the extension multi-provider; facts from neutron-lib api/definitions/multiprovidernet.py.
 func MultiProvider() apidef.Extension {
 	return apidef.Extension{
 		Alias: "multi-provider", Name: "Multi-provider networks",

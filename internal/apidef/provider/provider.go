@@ -7,7 +7,7 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// Provider is the extension provider; facts from neutron-lib api/definitions/provider.py.
+// Provider is the extension provider; facts from neutron-lib api/definitions/provider_net.py.
 func Provider() apidef.Extension {
 	return apidef.Extension{
 		Alias: "provider", Name: "Provider networks",

@@ -5,5 +5,5 @@ import "isospin/internal/apidef"
 
 // All are the extensions of this package, in the order in which their attributes are shown.
 func All() []apidef.Extension {
-	return []apidef.Extension{SecurityGroup(), StatefulSecurityGroup(), SecurityGroupsNormalizedCidr(), SecurityGroupsRulesBelongsToDefaultSg(), SecurityGroupsSharedFiltering(), PortSecurityGroupsFiltering()}
+	return []apidef.Extension{SecurityGroup(), StatefulSecurityGroup(), SecurityGroupsNormalizedCIDR(), SecurityGroupsRemoteAddressGroup(), SecurityGroupsRulesBelongsToDefaultSG(), SecurityGroupsSharedFiltering(), PortSecurityGroupsFiltering(), SecurityGroupsDefaultRules(), SecurityGroupsDefaultStatefulness(), AddressGroup()}
 }

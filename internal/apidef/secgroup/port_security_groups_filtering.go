@@ -6,7 +6,7 @@ import (
 	"isospin/internal/apidef"
 )
 
-// PortSecurityGroupsFiltering is the extension port-security-groups-filtering; facts from neutron-lib api/definitions/port_security_groups_filtering.py.
+// PortSecurityGroupsFiltering is the extension port-security-groups-filtering; facts from neutron-lib api/definitions/security_groups_port_filtering.py.
 func PortSecurityGroupsFiltering() apidef.Extension {
 	return apidef.Extension{
 		Alias: "port-security-groups-filtering", Name: "Filter of ports by security group",

@@ -7,7 +7,7 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// SecurityGroup is the extension security-group; facts from neutron-lib api/definitions/security_group.py.
+// SecurityGroup is the extension security-group; facts from neutron extensions/securitygroup.py.
 func SecurityGroup() apidef.Extension {
 	return apidef.Extension{
 		Alias: "security-group", Name: "Security groups",

@@ -7,8 +7,8 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// SecurityGroupsNormalizedCidr is the extension security-groups-normalized-cidr; facts from neutron-lib api/definitions/security_groups_normalized_cidr.py.
-func SecurityGroupsNormalizedCidr() apidef.Extension {
+// SecurityGroupsNormalizedCIDR is the extension security-groups-normalized-cidr; facts from neutron-lib api/definitions/security_groups_normalized_cidr.py.
+func SecurityGroupsNormalizedCIDR() apidef.Extension {
 	return apidef.Extension{
 		Alias: "security-groups-normalized-cidr", Name: "Normalised prefixes of security group rules",
 		Doc:      "Shows the prefix of a rule with its host bits cut.",

@@ -7,8 +7,8 @@ import (
 	"isospin/internal/apidef/types"
 )
 
-// SecurityGroupsRulesBelongsToDefaultSg is the extension security-groups-rules-belongs-to-default-sg; facts from neutron-lib api/definitions/security_groups_rules_belongs_to_default_sg.py.
-func SecurityGroupsRulesBelongsToDefaultSg() apidef.Extension {
+// SecurityGroupsRulesBelongsToDefaultSG is the extension security-groups-rules-belongs-to-default-sg; facts from neutron-lib api/definitions/security_groups_rules_belongs_to_default_sg.py.
+func SecurityGroupsRulesBelongsToDefaultSG() apidef.Extension {
 	return apidef.Extension{
 		Alias: "security-groups-rules-belongs-to-default-sg", Name: "Rules of default security groups",
 		Doc:      "Tells whether a rule belongs to the default group of its project.",

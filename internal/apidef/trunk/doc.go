@@ -1,0 +1,9 @@
+// Package trunk defines trunks. The catalogue lists it; it holds data only.
+package trunk
+
+import "isospin/internal/apidef"
+
+// All are the extensions of this package, in the order in which their attributes are shown.
+func All() []apidef.Extension {
+	return []apidef.Extension{Trunk(), TrunkDetails()}
+}
