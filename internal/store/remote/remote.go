@@ -89,7 +89,13 @@ const (
 func (db *DB) attempt(
 	ctx context.Context, o *sql.TxOptions, careful bool, fn func(engine.Conn) error,
 ) (v verdict, err error) {
-	tx, err := db.SQL.BeginTx(ctx, o)
+	pooled, err := db.SQL.Conn(ctx)
+	if err != nil {
+		return settled, fmt.Errorf("get a connection: %w", err)
+	}
+	defer pooled.Close()
+	// The statements end with ctx, the transaction does not: a commit that was cut off would have an unknown outcome.
+	tx, err := pooled.BeginTx(context.WithoutCancel(ctx), o)
 	if err != nil {
 		return settled, fmt.Errorf("begin: %w", err)
 	}
@@ -111,6 +117,8 @@ func (db *DB) attempt(
 			return again, err
 		}
 		return settled, err
+	case ctx.Err() != nil:
+		return settled, ctx.Err()
 	}
 	done = true
 	if err := tx.Commit(); err != nil {
