@@ -57,7 +57,11 @@ type Attribute struct {
 	Guarded    bool // has a rule of its own on writes, "create_port:binding:host_id" (enforce_policy)
 	Computed   bool // not in the stored body: spliced for each caller or from other rows
 
-	Alias string // the extension that gave the attribute its present form; set by Build
+	// Set by Build:
+
+	Alias    string          // the extension that gave the attribute its present form
+	JSONType string          // what the schema names first: "string", "integer", "boolean", "array", "object" or "" for any
+	Fallback json.RawMessage // Default as JSON where HasDefault, else nil
 }
 
 // Action is a named verb on a member: PUT /routers/{id}/add_router_interface.

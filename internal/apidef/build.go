@@ -1,6 +1,7 @@
 package apidef
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -162,6 +163,14 @@ func (b *builder) finish(r *Resource) {
 		r.index[a.Name] = i
 		if why := a.flaw(); why != "" {
 			b.failf("%s.%s %s", r.ID(), a.Name, why)
+			continue
+		}
+		a.JSONType = jsonType(a.Type.Schema())
+		if a.HasDefault() {
+			var err error
+			if a.Fallback, err = json.Marshal(a.Default); err != nil {
+				b.failf("%s.%s: the default is no JSON: %w", r.ID(), a.Name, err)
+			}
 		}
 	}
 	actions := map[string]bool{}
@@ -209,6 +218,21 @@ func (a *Attribute) flaw() string {
 		return "has a default that a create can never use"
 	case a.Put == Required:
 		return "is required on update, which is always partial"
+	}
+	return ""
+}
+
+// jsonType is the first type that a schema names and that is not null.
+func jsonType(s Schema) string {
+	switch t := s["type"].(type) {
+	case string:
+		return t
+	case []any:
+		for _, k := range t {
+			if word, ok := k.(string); ok && word != "null" {
+				return word
+			}
+		}
 	}
 	return ""
 }

@@ -181,6 +181,32 @@ func TestOptionalTargetsMayBeOff(t *testing.T) {
 	}
 }
 
+func TestBuildDerives(t *testing.T) {
+	reg, err := Build(base(ext("x", func(e *Extension) {
+		e.Extends = map[string][]Attribute{"nets": {{Name: "n", Doc: "x", Type: typed{Schema{"type": []any{"null", "integer"}}}, Post: Optional, Default: 4}, {Name: "u", Doc: "x", Type: typed{Schema{"type": "array"}}, Post: Optional, Default: Unspecified}}}
+		e.Resources = []Resource{noun("quota", func(r *Resource) { r.PerQuota = &Attribute{Doc: "x", Type: anyType{}} }), noun("thing", func(r *Resource) { r.Quota = true })}
+	})), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nets, _ := reg.Resource("nets")
+	if n, _ := nets.Attribute("n"); n.JSONType != "integer" || string(n.Fallback) != "4" || n.Alias != "x" {
+		t.Errorf("n has %q, %s, %q", n.JSONType, n.Fallback, n.Alias)
+	}
+	if u, _ := nets.Attribute("u"); u.JSONType != "array" || u.Fallback != nil {
+		t.Errorf("u has %q, %s", u.JSONType, u.Fallback)
+	}
+	if quotas, _ := reg.Resource("quotas"); !strings.HasSuffix(names(quotas), " thing") {
+		t.Errorf("quotas have %s", names(quotas))
+	}
+}
+
+type typed struct{ s Schema }
+
+func (typed) Decode(raw json.RawMessage) (json.RawMessage, error) { return raw, nil }
+func (typed) Filter(text string) (string, error)                  { return text, nil }
+func (t typed) Schema() Schema                                    { return t.s }
+
 func TestDefaults(t *testing.T) {
 	for _, c := range []struct {
 		a    Attribute

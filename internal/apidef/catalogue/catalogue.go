@@ -35,11 +35,19 @@ import (
 	"isospin/internal/apidef/vpnaas"
 )
 
-// InTree are all definitions, core first, in the order in which attributes are shown.
-func InTree() []apidef.Extension {
+// Limits are the bounds of types that an operator sets.
+type Limits struct {
+	AddressPairs int // max_allowed_address_pair
+}
+
+// InTree are all definitions with the limits that Neutron has unless told otherwise.
+func InTree() []apidef.Extension { return Tree(Limits{AddressPairs: 10}) }
+
+// Tree are all definitions, core first, in the order in which attributes are shown.
+func Tree(l Limits) []apidef.Extension {
 	return slices.Concat(
 		[]apidef.Extension{core.Core()},
-		provider.All(), netext.All(), portsecurity.All(), portext.All(), binding.All(), secgroup.All(), agents.All(),
+		provider.All(), netext.All(), portsecurity.All(), portext.All(l.AddressPairs), binding.All(), secgroup.All(), agents.All(),
 		subnetpool.All(), l3.All(), portforward.All(), qos.All(), trunk.All(), dns.All(), rbac.All(), segments.All(), quota.All(),
 		metering.All(), flavor.All(), availability.All(), autoalloc.All(), localip.All(), eventlog.All(), fwaas.All(), vpnaas.All(),
 		standardattr.All(), behaviour.All(),

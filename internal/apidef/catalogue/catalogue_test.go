@@ -223,12 +223,8 @@ func TestDefaultsAreCanonical(t *testing.T) {
 			if !a.HasDefault() || a.Default == nil {
 				continue
 			}
-			raw, err := json.Marshal(a.Default)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, err := a.Type.Decode(raw); err != nil || string(got) != string(raw) {
-				t.Errorf("%s.%s: the default %s decodes to %s, %v", res.ID(), a.Name, raw, got, err)
+			if got, err := a.Type.Decode(a.Fallback); err != nil || string(got) != string(a.Fallback) {
+				t.Errorf("%s.%s: the default %s decodes to %s, %v", res.ID(), a.Name, a.Fallback, got, err)
 			}
 		}
 	}
@@ -240,6 +236,21 @@ func TestSchemasMarshal(t *testing.T) {
 			if _, err := json.Marshal(res.Attributes[i].Type.Schema()); err != nil {
 				t.Errorf("%s.%s: %v", res.ID(), res.Attributes[i].Name, err)
 			}
+		}
+	}
+}
+
+func TestLimitsReachTheTypes(t *testing.T) {
+	for limit, fits := range map[int]bool{1: false, 2: true} {
+		reg, err := apidef.Build(Tree(Limits{AddressPairs: limit}), func(string) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports, _ := reg.Resource("ports")
+		pairs, _ := ports.Attribute("allowed_address_pairs")
+		_, err = pairs.Type.Decode([]byte(`[{"ip_address":"10.0.0.1"},{"ip_address":"10.0.0.2"}]`))
+		if (err == nil) != fits {
+			t.Errorf("two pairs with a limit of %d: %v", limit, err)
 		}
 	}
 }

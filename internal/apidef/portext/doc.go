@@ -3,7 +3,8 @@ package portext
 
 import "isospin/internal/apidef"
 
-// All are the extensions of this package, in the order in which their attributes are shown.
-func All() []apidef.Extension {
-	return []apidef.Extension{AllowedAddressPairs(), AAPRejectMulticast(), ExtraDHCPOption(), DataPlaneStatus(), UplinkStatusPropagation(), UplinkStatusPropagationUpdatable(), PortMACAddressRegenerate(), PortMACOverride(), PortDeviceProfile(), PortHardwareOffloadType(), PortHints(), PortHintOVSTransmitSteering(), PortNUMAAffinityPolicy(), PortNUMAAffinityPolicySocket(), PortTrustedVIF()}
+// All are the extensions of this package, in the order in which their attributes are shown; a port may have at most
+// addressPairs allowed address pairs.
+func All(addressPairs int) []apidef.Extension {
+	return []apidef.Extension{AllowedAddressPairs(addressPairs), AAPRejectMulticast(), ExtraDHCPOption(), DataPlaneStatus(), UplinkStatusPropagation(), UplinkStatusPropagationUpdatable(), PortMACAddressRegenerate(), PortMACOverride(), PortDeviceProfile(), PortHardwareOffloadType(), PortHints(), PortHintOVSTransmitSteering(), PortNUMAAffinityPolicy(), PortNUMAAffinityPolicySocket(), PortTrustedVIF()}
 }
