@@ -28,22 +28,19 @@ type Networks struct{ Server *Server }
 // wants it puts it again.
 func (d Networks) List(context.Context) (map[string]Network, error) {
 	s := d.Server
-	var dead []*instance
 	s.mu.Lock()
-	out := make(map[string]Network, len(s.serving))
-	for id, n := range s.serving {
-		if n.dead.Load() {
-			dead = append(dead, n)
-			delete(s.serving, id)
-			s.forget(id)
+	all := maps.Clone(s.serving)
+	s.mu.Unlock()
+	out := make(map[string]Network, len(all))
+	var errs []error
+	for id, n := range all {
+		if n.gone() {
+			errs = append(errs, s.stop(id))
 			continue
 		}
+		s.mu.Lock()
 		out[id] = n.source.clone()
-	}
-	s.mu.Unlock()
-	errs := make([]error, len(dead))
-	for i, n := range dead {
-		errs[i] = s.retire(n)
+		s.mu.Unlock()
 	}
 	return out, errors.Join(errs...)
 }
@@ -79,6 +76,7 @@ func each[V any](batch map[string]V, f func(id string, v V) error) error {
 	return errs.Err()
 }
 
+// put is called for one network at a time, as the other ways to change n.source are: a reconciler has one goroutine.
 func (s *Server) put(ctx context.Context, id string, network Network) error {
 	if network.ID != id {
 		return fmt.Errorf("dhcp: network %q under the key %q", network.ID, id)
@@ -89,13 +87,15 @@ func (s *Server) put(ctx context.Context, id string, network Network) error {
 		return fmt.Errorf("dhcp: network %s: %w", id, err)
 	}
 	s.mu.Lock()
-	if n := s.serving[id]; n != nil && !n.dead.Load() && n.source.samePlace(network) {
+	n := s.serving[id]
+	s.mu.Unlock()
+	if n != nil && n.source.samePlace(network) && !n.gone() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		n.source = network
 		n.config.Store(config)
-		s.mu.Unlock()
 		return nil
 	}
-	s.mu.Unlock()
 	return s.start(ctx, network, config)
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"isospin/internal/reconcile"
 	"isospin/internal/reconcile/reconciletest"
+
+	"isospin/internal/clock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,7 +33,7 @@ func manyNetworks(n int) map[string][]Network {
 }
 
 func newServer(t *testing.T, fake *Fake) *Server {
-	s := New(Options{Logger: quiet(), Open: fake.Open})
+	s := New(Options{Logger: quiet(), Clock: clock.System{}, Open: fake.Open})
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -128,7 +130,7 @@ func TestChangeKeepsTheSocket(t *testing.T) {
 func TestInterfaceGoesAndComesBack(t *testing.T) {
 	t.Parallel()
 	fake, lost := &Fake{}, make(chan string, 1)
-	s := New(Options{Logger: quiet(), Open: fake.Open, Lost: func(id string) { lost <- id }})
+	s := New(Options{Logger: quiet(), Clock: clock.System{}, Open: fake.Open, Lost: func(id string) { lost <- id }})
 	defer s.Close()
 	d, n := Networks{s}, testNetwork()
 	put := func() error { return d.Put(t.Context(), map[string]Network{n.ID: n}) }
@@ -147,10 +149,8 @@ func TestInterfaceGoesAndComesBack(t *testing.T) {
 	if err := put(); !errors.Is(err, ErrGone) {
 		t.Fatalf("put while the interface is missing: %v", err)
 	}
-	for s.serving[n.ID] != nil { // dead is set before Lost is called, so one List is enough
-		if have, err := d.List(t.Context()); err != nil || len(have) != 0 {
-			t.Fatalf("list: %v %v", have, err)
-		}
+	if have, err := d.List(t.Context()); err != nil || len(have) != 0 {
+		t.Fatalf("list: %v %v", have, err)
 	}
 	fake.Restore("ns", "tap")
 	if err := put(); err != nil {

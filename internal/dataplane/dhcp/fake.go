@@ -124,6 +124,15 @@ func (l *fakeLink) Send(packet []byte, to [6]byte) error {
 	return nil
 }
 
+func (l *fakeLink) Gone() bool {
+	select {
+	case <-l.gone:
+		return true
+	default:
+		return false
+	}
+}
+
 func (l *fakeLink) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil

@@ -24,11 +24,17 @@ type Link interface {
 	Receive(buf []byte) (n int, from [6]byte, summed bool, err error)
 	// Send sends an IPv4 packet in a frame to the hardware address, without asking for it by ARP.
 	Send(packet []byte, to [6]byte) error
+	// Gone says whether the interface no longer is where the link was opened. Any goroutine may ask.
+	Gone() bool
 	Close() error
 }
 
-// ErrGone is Receive's error when the interface, or the namespace with it, no longer exists.
+// ErrGone says that an interface or its namespace does not exist, or no longer.
 var ErrGone = errors.New("dhcp: interface is gone")
+
+// ErrDown is Receive's error when the interface was taken down. It comes once, and also before the interface is
+// deleted: Gone tells, a little later.
+var ErrDown = errors.New("dhcp: interface is down")
 
 // OpenLink opens a Link. Namespace is a name below /run/netns or a path.
 type OpenLink func(ctx context.Context, namespace, iface string) (Link, error)
@@ -40,6 +46,9 @@ func OpenPacketLink(ctx context.Context, namespace, iface string) (Link, error) 
 		namespace = filepath.Join("/run/netns", namespace)
 	}
 	ns, err := os.Open(namespace)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("dhcp: open namespace: %w: %w", ErrGone, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("dhcp: open namespace: %w", err)
 	}
@@ -52,7 +61,10 @@ func OpenPacketLink(ctx context.Context, namespace, iface string) (Link, error) 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("dhcp: open packet socket on %s: %w", iface, err), guard.Close())
 	}
-	l.guard = guard
+	l.guard, l.namespace = guard, namespace
+	if l.identity, err = ns.Stat(); err != nil {
+		return nil, errors.Join(fmt.Errorf("dhcp: know the namespace: %w", err), l.Close())
+	}
 	return l, nil
 }
 
@@ -64,6 +76,9 @@ type packetLink struct {
 	// guard owns UDP port 67 but takes nothing: without it the kernel would answer unicast requests with
 	// "port unreachable".
 	guard *socket.Conn
+	// The sockets keep a namespace alive whose name is gone; so the name's file is what counts.
+	namespace string
+	identity  os.FileInfo
 
 	// State of the one receiver and of the one sender, so that neither allocates closures.
 	in      receiving
@@ -181,11 +196,11 @@ func requestFilter() []bpf.RawInstruction {
 func (l *packetLink) Receive(buf []byte) (int, [6]byte, bool, error) {
 	l.in.buf = buf
 	if err := l.raw.Read(l.readFn); err != nil {
-		return 0, hwaddr{}, false, fmt.Errorf("dhcp: receive: %w", closed(err))
+		return 0, hwaddr{}, false, fmt.Errorf("dhcp: receive: %w: %w", net.ErrClosed, err) // nothing else fails here
 	}
 	if err := l.in.err; err != nil {
-		if errors.Is(err, unix.ENETDOWN) && l.gone() {
-			err = ErrGone
+		if errors.Is(err, unix.ENETDOWN) {
+			err = ErrDown
 		}
 		return 0, hwaddr{}, false, fmt.Errorf("dhcp: receive: %w", err)
 	}
@@ -212,11 +227,15 @@ func (l *packetLink) summed() bool {
 	return binary.NativeEndian.Uint32(data)&notReady == 0
 }
 
-// gone says whether the interface was deleted, not only taken down: the kernel then unbinds the socket.
-func (l *packetLink) gone() bool {
+// Gone says whether the interface was deleted or moved, whereupon the kernel unbinds the socket, or whether the
+// namespace's name is gone or another's.
+func (l *packetLink) Gone() bool {
 	sa, err := l.conn.Getsockname()
-	ll, ok := sa.(*unix.SockaddrLinklayer)
-	return err != nil || !ok || ll.Ifindex <= 0
+	if ll, ok := sa.(*unix.SockaddrLinklayer); err != nil || !ok || ll.Ifindex <= 0 {
+		return true
+	}
+	now, err := os.Stat(l.namespace)
+	return err != nil || !os.SameFile(now, l.identity)
 }
 
 // Send sends one packet.
@@ -224,7 +243,7 @@ func (l *packetLink) Send(packet []byte, to [6]byte) error {
 	l.out.packet = packet
 	copy(l.out.to.Addr[:], to[:])
 	if err := l.raw.Write(l.writeFn); err != nil {
-		return fmt.Errorf("dhcp: send: %w", closed(err))
+		return fmt.Errorf("dhcp: send: %w: %w", net.ErrClosed, err)
 	}
 	if l.out.err != nil {
 		return fmt.Errorf("dhcp: send: %w", l.out.err)
@@ -240,12 +259,5 @@ func (l *packetLink) writeOnce(fd uintptr) bool {
 
 // Close gives both sockets back and ends a Receive.
 func (l *packetLink) Close() error { return errors.Join(l.conn.Close(), l.guard.Close()) }
-
-func closed(err error) error {
-	if errors.Is(err, os.ErrClosed) {
-		return net.ErrClosed
-	}
-	return err
-}
 
 func swap(v uint16) uint16 { return v<<8 | v>>8 }

@@ -12,11 +12,15 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"isospin/internal/clock"
 )
 
-// Options is what a Server needs from outside. Logger must be set.
+// Options is what a Server needs from outside. Logger and Clock must be set.
 type Options struct {
 	Logger *slog.Logger
+	Clock  clock.Clock
 	// Open opens a network's link; nil: OpenPacketLink.
 	Open OpenLink
 	// Lost, if set, is told when a network's interface has gone: a reason for reading back. It must not block.
@@ -79,18 +83,22 @@ var errStopped = errors.New("dhcp: server is closed")
 // instance is one network being served. Its goroutine owns the link's receiving side, in and answer; config is
 // replaced whole by the driver, and the table has its own lock.
 type instance struct {
-	server   *Server
-	link     Link
-	config   atomic.Pointer[served]
-	source   Network // guarded by Server.mu
-	table    *table
-	dead     atomic.Bool
-	counters counters
-	logger   *slog.Logger
-	in       [2048]byte
-	answer   reply
-	done     chan struct{}
+	server *Server
+	link   Link
+	config atomic.Pointer[served]
+	source Network // guarded by Server.mu
+	table  *table
+	dead   atomic.Bool
+	// suspected: a goroutine looks whether the interface is being deleted.
+	suspected atomic.Bool
+	counters  counters
+	logger    *slog.Logger
+	in        [2048]byte
+	answer    reply
+	done      chan struct{}
 }
+
+func (n *instance) gone() bool { return n.dead.Load() || n.link.Gone() }
 
 func (n *instance) close() error {
 	err := n.link.Close()
@@ -107,23 +115,55 @@ func (n *instance) serve() {
 	failed := 0
 	for {
 		size, from, summed, err := n.link.Receive(n.in[:])
-		if err == nil {
+		switch {
+		case err == nil:
 			failed = 0
 			n.exchange(n.in[:size], from, summed)
 			continue
-		}
-		if errors.Is(err, net.ErrClosed) {
+		case errors.Is(err, net.ErrClosed):
 			return
-		}
-		if failed++; failed < tries && !errors.Is(err, ErrGone) {
+		case errors.Is(err, ErrDown) && !n.link.Gone():
+			n.suspect()
 			continue
 		}
-		n.dead.Store(true)
-		n.logger.Warn("dhcp network is no longer served", "err", err)
-		if n.server.opts.Lost != nil {
-			n.server.opts.Lost(n.table.network)
+		if failed++; failed < tries && !n.link.Gone() {
+			continue
 		}
+		n.lose(err)
 		return
+	}
+}
+
+// suspect looks a few times whether an interface that went down is being deleted: the kernel tells the one before the
+// other, and is silent afterwards. Only serve calls it.
+func (n *instance) suspect() {
+	if !n.suspected.CompareAndSwap(false, true) {
+		return
+	}
+	n.server.running.Go(func() {
+		defer n.suspected.Store(false)
+		for _, pause := range [...]time.Duration{20 * time.Millisecond, 200 * time.Millisecond, 2 * time.Second} {
+			select {
+			case <-n.server.opts.Clock.After(pause):
+			case <-n.done:
+				return
+			}
+			if n.link.Gone() {
+				n.lose(ErrGone)
+				return
+			}
+		}
+	})
+}
+
+// lose marks the network as one to be opened again, once.
+func (n *instance) lose(err error) {
+	if !n.dead.CompareAndSwap(false, true) {
+		return
+	}
+	n.logger.Warn("dhcp network is no longer served", "err", err)
+	if n.server.opts.Lost != nil {
+		n.server.opts.Lost(n.table.network)
 	}
 }
 

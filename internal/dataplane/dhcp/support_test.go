@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"isospin/internal/clock"
 )
 
 const (
@@ -44,7 +46,7 @@ type bench struct {
 func newBench(t testing.TB, n Network, r map[ReservationKey]Reservation) *bench {
 	t.Helper()
 	b := &bench{t: t, fake: &Fake{}}
-	b.server = New(Options{Logger: quiet(), Open: b.fake.Open})
+	b.server = New(Options{Logger: quiet(), Clock: clock.System{}, Open: b.fake.Open})
 	t.Cleanup(func() {
 		if err := b.server.Close(); err != nil {
 			t.Error(err)
