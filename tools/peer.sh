@@ -27,10 +27,10 @@ wait_for() { # NAME COMMAND...: until the command succeeds, while the daemon liv
 	done
 }
 sql() { mariadb --socket="$dir/mysql.sock" -u root "$@"; }
-rabbit() { # COMMAND...: a RabbitMQ tool as this instance's
-	env HOME="$dir/rabbit" RABBITMQ_NODENAME=peer@localhost RABBITMQ_NODE_PORT=$((port + 1)) RABBITMQ_DIST_PORT=$((port + 2)) \
-		ERL_EPMD_PORT=$((port + 3)) RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_MNESIA_BASE="$dir/rabbit" RABBITMQ_LOG_BASE="$dir/rabbit" \
-		RABBITMQ_ENABLED_PLUGINS_FILE="$dir/rabbit/plugins" RABBITMQ_CONF_ENV_FILE=/dev/null RABBITMQ_CONFIG_FILE="$dir/rabbit/none" "$@"
+rabbit() { # sets $as: how to run a RabbitMQ tool as this instance's
+	as=(env HOME="$dir/rabbit" RABBITMQ_NODENAME=peer@localhost RABBITMQ_NODE_PORT=$((port + 1)) RABBITMQ_DIST_PORT=$((port + 2))
+		ERL_EPMD_PORT=$((port + 3)) RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_MNESIA_BASE="$dir/rabbit" RABBITMQ_LOG_BASE="$dir/rabbit"
+		RABBITMQ_ENABLED_PLUGINS_FILE="$dir/rabbit/plugins" RABBITMQ_CONF_ENV_FILE=/dev/null RABBITMQ_CONFIG_FILE="$dir/rabbit/none")
 }
 end() { # NAME: ends a daemon and its session
 	local pid
@@ -109,8 +109,9 @@ up)
 	background mariadb mariadbd --no-defaults --user=root --datadir="$dir/mysql" --socket="$dir/mysql.sock" --skip-networking --pid-file="$dir/mysql.pid"
 	wait_for mariadb sql -e 'SELECT 1'
 	sql -e 'CREATE DATABASE neutron CHARACTER SET utf8mb3'
-	background rabbitmq rabbit /usr/lib/rabbitmq/bin/rabbitmq-server
-	wait_for rabbitmq rabbit /usr/lib/rabbitmq/bin/rabbitmqctl await_startup
+	rabbit
+	background rabbitmq "${as[@]}" /usr/lib/rabbitmq/bin/rabbitmq-server
+	wait_for rabbitmq "${as[@]}" /usr/lib/rabbitmq/bin/rabbitmqctl await_startup
 	configure
 	neutron-db-manage --config-file "$dir/neutron.conf" --config-file "$dir/ml2.ini" upgrade heads >"$dir/schema.log" 2>&1
 	background neutron neutron-server --config-file "$dir/neutron.conf" --config-file "$dir/ml2.ini"
@@ -121,7 +122,8 @@ down)
 	end neutron
 	if [ -e "$dir/rabbitmq.pid" ]; then
 		end rabbitmq
-		rabbit epmd -kill >/dev/null 2>&1 || true
+		rabbit
+		"${as[@]}" epmd -kill >/dev/null 2>&1 || true
 	fi
 	end mariadb
 	;;

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// statuses is what rest makes of the kinds; its own test holds that the two agree.
+// statuses is what rest (errors.go) makes of the kinds.
 func statuses() map[string]string {
 	return map[string]string{
 		"Internal": "500", "Invalid": "400", "Unauthenticated": "401", "Forbidden": "403", "NotFound": "404",
