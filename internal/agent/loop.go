@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -42,6 +43,8 @@ type Loop struct {
 	// open are ports whose report is not final: looked at again after every pass.
 	open map[string]bool
 	said map[statusKey]PortState
+	// faults are what each feature could not convert when it last looked.
+	faults map[string]Faults
 }
 
 type frameEvent struct {
@@ -61,6 +64,7 @@ func (l *Loop) Init() {
 	l.changed = make(chan []change.Key)
 	l.open = map[string]bool{}
 	l.said = map[statusKey]PortState{}
+	l.faults = map[string]Faults{}
 	l.reports = newReporter(l.Report, l.Log)
 }
 
@@ -220,7 +224,6 @@ func (l *Loop) retry() time.Duration {
 
 // pass brings the kernel in line with the documents, as far as it goes now.
 func (l *Loop) pass(ctx context.Context, b batch) {
-	faults := map[string]Faults{}
 	for _, f := range l.Features {
 		mine := b.dirty
 		if !b.all {
@@ -230,7 +233,7 @@ func (l *Loop) pass(ctx context.Context, b batch) {
 				continue
 			}
 		}
-		faults[f.Name()] = f.Sync(l.Documents, mine, b.all)
+		l.remember(f.Name(), mine, b.all, f.Sync(l.Documents, mine, b.all))
 	}
 	synced := l.Documents.Synced()
 	for _, s := range l.Stages {
@@ -244,11 +247,24 @@ func (l *Loop) pass(ctx context.Context, b batch) {
 			l.Log.Warn("stage cannot shrink", slog.String("stage", s.Name()), slog.Any("err", err))
 		}
 	}
-	l.speak(b, faults)
+	l.speak(b)
+}
+
+// remember keeps a feature's faults until it looks at their documents again.
+func (l *Loop) remember(feature string, looked []change.Key, all bool, found Faults) {
+	kept := l.faults[feature]
+	if all || kept == nil {
+		kept = Faults{}
+		l.faults[feature] = kept
+	}
+	for _, k := range looked {
+		delete(kept, k)
+	}
+	maps.Copy(kept, found)
 }
 
 // speak reports the ports that the pass touched, and those that were not final before.
-func (l *Loop) speak(b batch, faults map[string]Faults) {
+func (l *Loop) speak(b batch) {
 	ports := l.open
 	l.open = map[string]bool{}
 	for _, k := range b.dirty {
@@ -276,13 +292,13 @@ func (l *Loop) speak(b batch, faults map[string]Faults) {
 	for id := range ports {
 		for _, f := range l.Features {
 			if r, ok := f.(Reporter); ok {
-				l.speakOf(id, f.Name(), r, waiting, faults[f.Name()])
+				l.speakOf(id, f.Name(), r, waiting)
 			}
 		}
 	}
 }
 
-func (l *Loop) speakOf(id, entity string, r Reporter, waiting map[reconcile.Owner]error, faults Faults) {
+func (l *Loop) speakOf(id, entity string, r Reporter, waiting map[reconcile.Owner]error) {
 	k := statusKey{entity, id}
 	state, ok := r.Report(l.Documents, id)
 	if !ok {
@@ -296,7 +312,7 @@ func (l *Loop) speakOf(id, entity string, r Reporter, waiting map[reconcile.Owne
 			state.State = wire.State_FAILED
 		}
 	}
-	if err := faults[change.Key{Kind: wire.KindPort, ID: id}]; err != nil {
+	if err := l.faults[entity][change.Key{Kind: wire.KindPort, ID: id}]; err != nil {
 		state.State, state.Detail = wire.State_FAILED, err.Error()
 	}
 	if before, said := l.said[k]; said && before == state {
