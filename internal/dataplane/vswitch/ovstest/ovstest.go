@@ -9,15 +9,19 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // schema is where Debian's and Ubuntu's packages keep the database's schema.
@@ -66,14 +70,15 @@ func Start(t testing.TB, opts ...Option) *OVS {
 	for _, opt := range opts {
 		opt(o)
 	}
-	dir, err := os.MkdirTemp("", "ovs") // a socket's path has at most 107 bytes: t.TempDir is too long
+	sweep()
+	dir, err := os.MkdirTemp("", fmt.Sprintf("ovs%d-", os.Getpid())) // a socket's path has at most 107 bytes: t.TempDir is too long
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.RunDir, o.DB = dir, "unix:"+filepath.Join(dir, "db.sock")
 	t.Cleanup(o.Stop)
 	if o.ownNS {
-		o.NetNS = "ovst-" + suffix()
+		o.NetNS = fmt.Sprintf("ovst-%d-%s", os.Getpid(), suffix())
 		o.nsPath = filepath.Join("/run/netns", o.NetNS)
 		o.run("ip", "netns", "add", o.NetNS)
 		o.run("ip", "-n", o.NetNS, "link", "set", "lo", "up")
@@ -240,6 +245,25 @@ func (o *OVS) run(name string, args ...string) string {
 		o.t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, errs.String())
 	}
 	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// sweep removes what test binaries left that ended without a cleanup: a timeout's panic runs none. Names
+// carry the number of the process that made them.
+func sweep() {
+	names, _ := filepath.Glob("/run/netns/ovst-*-*")
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), "ovs[0-9]*-*"))
+	for _, path := range append(names, folders...) {
+		number, _, _ := strings.Cut(strings.TrimLeft(filepath.Base(path), "ovst-"), "-")
+		pid, err := strconv.Atoi(number)
+		if err != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			continue
+		}
+		if strings.HasPrefix(path, "/run/netns/") {
+			_ = exec.Command("ip", "netns", "delete", filepath.Base(path)).Run() // another test may be faster
+			continue
+		}
+		_ = os.RemoveAll(path)
+	}
 }
 
 func suffix() string {

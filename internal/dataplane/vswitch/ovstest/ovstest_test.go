@@ -1,7 +1,10 @@
 package ovstest
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,5 +50,37 @@ func TestStopLeavesNothing(t *testing.T) {
 	out, err := exec.Command("ip", "netns", "list").Output()
 	if err != nil || strings.Contains(string(out), o.NetNS) {
 		t.Errorf("namespaces: %s, %v", out, err)
+	}
+}
+
+func TestStartSweepsUpAfterTheDead(t *testing.T) {
+	// A process that has ended and was waited for: nobody has its number.
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	dead := cmd.Process.Pid
+	ns := fmt.Sprintf("ovst-%d-00000000", dead)
+	if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("ovs%d-0", dead))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mine := Start(t)
+	other := Start(t) // sweeps too, and must leave the living alone
+	for _, o := range []*OVS{mine, other} {
+		if _, err := os.Stat(o.RunDir); err != nil {
+			t.Error(err)
+		}
+		if got := o.Vsctl("list-br"); got != "" {
+			t.Errorf("bridges: %s", got)
+		}
+	}
+	for _, path := range []string{dir, "/run/netns/" + ns} {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is still there", path)
+		}
 	}
 }
