@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
+
+	"isospin/internal/dataplane/netns"
 
 	"github.com/mdlayher/socket"
 	"golang.org/x/net/bpf"
@@ -36,14 +37,14 @@ var ErrGone = errors.New("dhcp: interface is gone")
 // deleted: Gone tells, a little later.
 var ErrDown = errors.New("dhcp: interface is down")
 
-// OpenLink opens a Link. Namespace is a name below /run/netns or a path.
+// OpenLink opens a Link. Namespace is a name as package netns knows it, or a path.
 type OpenLink func(ctx context.Context, namespace, iface string) (Link, error)
 
 // OpenPacketLink opens the sockets in the namespace; afterwards any thread may use them. It needs CAP_NET_RAW, and
 // CAP_SYS_ADMIN to enter the namespace.
 func OpenPacketLink(ctx context.Context, namespace, iface string) (Link, error) {
 	if !strings.Contains(namespace, "/") {
-		namespace = filepath.Join("/run/netns", namespace)
+		namespace = netns.Path(namespace)
 	}
 	ns, err := os.Open(namespace)
 	if errors.Is(err, os.ErrNotExist) {

@@ -17,7 +17,7 @@ const Infinite = time.Duration(-1)
 // objects of their own, so that one port more costs one small value.
 type Network struct {
 	ID string
-	// Namespace is a name below /run/netns, or a path. Interface is the DHCP port's device in it.
+	// Namespace is a name as package netns knows it, or a path. Interface is the DHCP port's device in it.
 	Namespace, Interface string
 	// MTU of the network in bytes, told as option 26; 0: not told.
 	MTU int
