@@ -61,6 +61,8 @@ type PortState struct {
 	Generation int64
 	State      wire.State
 	Detail     string
+	// Needs is a further Doc of the feature's whose objects must be there too: the network's, beside the port's own.
+	Needs string
 }
 
 // Reporter is the part of a Feature that answers for ports. Objects that a feature wants on behalf of a port have the

@@ -271,6 +271,11 @@ func (l *Loop) speak(b batch) {
 		if k.Kind == wire.KindPort || k.Kind == wire.KindReservation {
 			ports[k.ID] = true
 		}
+		if k.Kind == wire.KindDHCP {
+			for id := range l.Documents.In(wire.KindReservation, ByNetwork, k.ID) {
+				ports[id] = true
+			}
+		}
 	}
 	if b.all {
 		for _, kind := range []string{wire.KindPort, wire.KindReservation} {
@@ -305,7 +310,11 @@ func (l *Loop) speakOf(id, entity string, r Reporter, waiting map[reconcile.Owne
 		delete(l.said, k)
 		return
 	}
-	if err := waiting[reconcile.Owner{Feature: entity, Doc: id}]; err != nil && state.State == wire.State_DONE {
+	err := waiting[reconcile.Owner{Feature: entity, Doc: id}]
+	if err == nil && state.Needs != "" {
+		err = waiting[reconcile.Owner{Feature: entity, Doc: state.Needs}]
+	}
+	if err != nil && state.State == wire.State_DONE {
 		l.open[id] = true
 		state.State, state.Detail = wire.State_PENDING, err.Error()
 		if !errors.Is(err, reconcile.ErrPending) {

@@ -101,5 +101,5 @@ func (f *Feature) Report(v agent.View, id string) (agent.PortState, bool) {
 	if !p.GetAdminStateUp() {
 		return agent.PortState{Generation: p.GetWiring(), State: wire.State_UNPLUGGED, Detail: "the port is administratively down"}, true
 	}
-	return agent.PortState{Generation: p.GetWiring(), State: wire.State_DONE}, true
+	return agent.PortState{Generation: p.GetWiring(), State: wire.State_DONE, Needs: netOwner(p.GetNetworkId())}, true
 }
