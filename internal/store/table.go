@@ -143,7 +143,7 @@ func (t *Table[T]) build(d Dialect) *texts {
 	from := " FROM " + t.name
 	x := &texts{
 		find:       "SELECT " + strings.Join(read, ", ") + from,
-		bodies:     "SELECT " + columnID + ", " + columnProject + ", " + d.Body(columnBody) + from,
+		bodies:     "SELECT " + columnID + ", " + columnProject + ", " + d.Body(columnBody) + " AS " + columnBody + from,
 		count:      "SELECT COUNT(*)" + from,
 		remove:     "DELETE" + from + " WHERE id = ?",
 		revisionOf: "SELECT " + columnRevision + from + " WHERE id = ?",

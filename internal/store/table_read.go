@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -79,11 +80,29 @@ func (t *Table[T]) fill(v *T, body []byte, raws []any) error {
 
 // Bodies reads the rows of a list without decoding them: one statement.
 func (t *Table[T]) Bodies(ctx context.Context, tx Tx, l List) ([]Row, error) {
-	rows, err := tx.Query(ctx, l.query(t.textsFor(tx.Dialect()).bodies, tx.Dialect()))
+	d := tx.Dialect()
+	q := l.query(t.textsFor(d).bodies, d)
+	scan := bodies
+	if packed := d.Packed(q.SQL); packed != "" {
+		q.SQL, scan = packed, unpack
+	}
+	rows, err := tx.Query(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", t.name, err)
 	}
 	defer rows.Close()
+	out, err := scan(rows)
+	if err == nil {
+		err = rows.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", t.name, err)
+	}
+	return out, nil
+}
+
+// bodies reads rows one by one.
+func bodies(rows *sql.Rows) ([]Row, error) {
 	var (
 		out  []Row
 		id   string
@@ -94,12 +113,40 @@ func (t *Table[T]) Bodies(ctx context.Context, tx Tx, l List) ([]Row, error) {
 	)
 	for rows.Next() {
 		if err := rows.Scan(dest...); err != nil {
-			return nil, fmt.Errorf("list %s: %w", t.name, err)
+			return nil, err
 		}
 		out = append(out, Row{ID: id, Project: proj.String, Body: mem.copy(body)})
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list %s: %w", t.name, err)
+	return out, nil
+}
+
+// unpack reads the one row of a packed list. The bodies are parts of one piece of memory, which nobody else uses.
+func unpack(rows *sql.Rows) ([]Row, error) {
+	var ids, projects sql.NullString
+	var packed sql.RawBytes
+	if !rows.Next() {
+		return nil, nil
+	}
+	if err := rows.Scan(&ids, &projects, &packed); err != nil {
+		return nil, err
+	}
+	if !ids.Valid {
+		return nil, nil
+	}
+	out := make([]Row, strings.Count(ids.String, string(PackMark))+1)
+	for i := range out {
+		r := &out[i]
+		r.ID, ids.String, _ = strings.Cut(ids.String, string(PackMark))
+		r.Project, projects.String, _ = strings.Cut(projects.String, string(PackMark))
+		n := bytes.IndexByte(packed, PackMark)
+		if last := i == len(out)-1; last != (n < 0) {
+			return nil, fmt.Errorf("a body of row %s has a mark inside", r.ID)
+		}
+		if n < 0 {
+			n = len(packed)
+		}
+		r.Body = packed[:n:n]
+		packed = packed[min(n+1, len(packed)):]
 	}
 	return out, nil
 }

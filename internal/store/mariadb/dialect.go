@@ -26,6 +26,8 @@ func (dialect) InsertIgnore() (head, tail string) { return "INSERT IGNORE INTO",
 
 func (dialect) Random() string { return "rand()" }
 
+func (dialect) Packed(string) string { return "" }
+
 func (dialect) Body(column string) string { return column }
 
 // Direction needs no word for NULL: it sorts first as it is.

@@ -63,6 +63,8 @@ func (dialect) InsertIgnore() (head, tail string) { return "INSERT INTO", "ON CO
 
 func (dialect) Random() string { return "random()" }
 
+func (dialect) Packed(string) string { return "" }
+
 func (dialect) Body(column string) string { return column }
 
 func (dialect) Direction(desc bool) string {

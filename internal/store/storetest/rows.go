@@ -124,6 +124,43 @@ func testLists(t *testing.T, open Open) {
 	})
 }
 
+// testListsStay: what a list gave is the caller's, whatever the connection reads afterwards.
+func testListsStay(t *testing.T, open Open) {
+	s := open(t, engine.Options{})
+	ctx, things := deadline(t), Things()
+	vs := make([]Thing, 50)
+	for i := range vs {
+		vs[i] = padded(i)
+		vs[i].Project = strings.Repeat("p", i%3)
+	}
+	insert(t, s, vs...)
+	var pages [10][]store.Row
+	read(t, s, func(tx store.Tx) (err error) {
+		for i := range pages {
+			if pages[i], err = things.Bodies(ctx, tx, store.List{Limit: 5, Offset: 5 * i}); err != nil {
+				return err
+			}
+		}
+		if none, err := things.Bodies(ctx, tx, store.List{Where: store.Eq("name", "none")}); len(none) != 0 || err != nil {
+			t.Errorf("a list of nothing is %v, %v", none, err)
+		}
+		return nil
+	})
+	for i, page := range pages {
+		for j, r := range page {
+			want := vs[5*i+j]
+			body, err := json.Marshal(want)
+			must(t, err)
+			if r.ID != want.ID || r.Project != want.Project || !bytes.Equal(r.Body, body) {
+				t.Errorf("row %d of page %d is %s of %q: %s", j, i, r.ID, r.Project, r.Body)
+			}
+			if cap(r.Body) != len(r.Body) {
+				t.Error("appending to a body would reach another")
+			}
+		}
+	}
+}
+
 // testText: case and trailing blanks count, four-byte characters and every escape come back, order is by bytes.
 func testText(t *testing.T, open Open) {
 	s := open(t, engine.Options{})

@@ -81,6 +81,7 @@ func Run(t *testing.T, database NewDatabase) {
 	}{
 		{"Rows", testRows},
 		{"Lists", testLists},
+		{"ListsStay", testListsStay},
 		{"Text", testText},
 		{"BigBodies", testBigBodies},
 		{"JSONText", testJSONText},
