@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -122,18 +121,6 @@ func watch[K comparable, V any](ctx context.Context, c *ovsdb.Client, list func(
 		case <-changes:
 		}
 	}
-}
-
-// without is a copy of m without the given keys; nil when nothing is left.
-func without(m map[string]string, keys ...string) map[string]string {
-	out := maps.Clone(m)
-	for _, k := range keys {
-		delete(out, k)
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return out
 }
 
 // has says whether m has all of want's pairs.
