@@ -42,6 +42,8 @@ type Action interface {
 	check() error
 	// appendText writes the action as ovs-ofctl reads it; tables are named by names where it is not nil.
 	appendText(b []byte, names namer) []byte
+	// appendWire writes the action as OpenFlow 1.5 has it.
+	appendWire(b []byte) []byte
 }
 
 // namer gives a table's name, for texts that people read; nil leaves numbers.
@@ -291,7 +293,7 @@ func (a note) appendText(b []byte, _ namer) []byte {
 	return b
 }
 
-func (a clone) check() error { return checkActions(a.actions) }
+func (a clone) check() error { return checkNested(a.actions) }
 func (a clone) appendText(b []byte, n namer) []byte {
 	return append(appendActions(append(b, "clone("...), a.actions, n), ')')
 }
@@ -317,4 +319,15 @@ func checkActions(as []Action) error {
 		}
 	}
 	return nil
+}
+
+// checkNested checks actions inside another, or of a bucket, where instructions have no place.
+func checkNested(as []Action) error {
+	for _, a := range as {
+		switch a.(type) {
+		case gotoTable, clearActions, conjunction:
+			return fmt.Errorf("%s stands inside another action or a group", a.appendText(nil, nil))
+		}
+	}
+	return checkActions(as)
 }

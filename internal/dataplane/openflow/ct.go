@@ -66,7 +66,7 @@ func (c CT) check() error {
 			return fmt.Errorf("ct: no range of ports from %d to %d", n.PortMin, n.PortMax)
 		}
 	}
-	return checkActions(c.Exec)
+	return checkNested(c.Exec)
 }
 
 func (c CT) appendText(b []byte, names namer) []byte {

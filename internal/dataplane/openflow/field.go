@@ -154,7 +154,7 @@ func (id FieldID) spec() fieldSpec {
 	}
 	switch id {
 	case idInPort:
-		return basic("in_port", 0, 32, portNumber, false, needNothing)
+		return fieldSpec{name: "in_port", bits: 16, format: portNumber, class: classNXM0, code: 0}
 	case idConjID:
 		return nicira("conj_id", 37, 32, decimal, false, needNothing)
 	case idCTState:
@@ -316,6 +316,16 @@ func (v value) bytes(n int) []byte {
 func (v value) addr6() netip.Addr { return netip.AddrFrom16([16]byte(v.bytes(16))) }
 func (v value) addr4() netip.Addr { return netip.AddrFrom4([4]byte(v.bytes(4))) }
 
+// In the field in_port a port has 16 bits, everywhere else 32; the reserved ones are the last of either.
+const reserved16 = 0xff00
+
+func widePort(n uint64) Port {
+	if n >= reserved16 {
+		return Port(n) | 0xffff0000
+	}
+	return Port(n)
+}
+
 // appendValue writes v as f has it.
 func appendValue(b []byte, f format, v value) []byte {
 	switch f {
@@ -326,7 +336,7 @@ func appendValue(b []byte, f format, v value) []byte {
 	case ipv6Address:
 		return v.addr6().AppendTo(b)
 	case portNumber:
-		return appendPort(b, Port(v.lo))
+		return appendPort(b, widePort(v.lo))
 	case decimal:
 		return strconv.AppendUint(b, v.lo, 10)
 	}

@@ -165,10 +165,15 @@ func (f PortField) Whole() Subfield { return wholeOf(f.ID()) }
 func (f PortField) Bits(lo, hi uint8) Subfield { return Subfield{f.ID(), lo, hi} }
 
 // Is matches the port p.
-func (f PortField) Is(p Port) Term { return exact(f.ID(), value{lo: uint64(p)}) }
+func (f PortField) Is(p Port) Term {
+	if p >= reserved16 && p < PortMax {
+		return bad(f.ID(), "%d is no port of a bridge", p)
+	}
+	return exact(f.ID(), value{lo: uint64(uint16(p))})
+}
 
 // Set pretends that the packet came in by p; the zero port allows output to the port it did come from.
-func (f PortField) Set(p Port) Action { return setField{exact(f.ID(), value{lo: uint64(p)})} }
+func (f PortField) Set(p Port) Action { return setField{f.Is(p)} }
 
 // ID numbers the field.
 func (f MACField) ID() FieldID { return FieldID(f) }

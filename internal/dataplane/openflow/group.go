@@ -93,7 +93,7 @@ func (g Group) Check() error {
 		return fmt.Errorf("an indirect group has one bucket, not %d", len(g.Buckets))
 	}
 	for _, k := range g.Buckets {
-		if err := checkActions(k.Actions); err != nil {
+		if err := checkNested(k.Actions); err != nil {
 			return err
 		}
 	}

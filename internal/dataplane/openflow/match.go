@@ -276,10 +276,15 @@ func protoWord(ethType, proto uint64) string {
 	return word
 }
 
-// appendText writes m in canonical order; empty for the match of everything.
-func (m Match) appendText(b []byte) []byte {
+// inOrder is m in the order of the fields.
+func (m Match) inOrder() Match {
 	sorted := slices.Clone(m)
 	slices.SortStableFunc(sorted, func(x, y Term) int { return int(x.field) - int(y.field) })
+	return sorted
+}
+
+// appendText writes m in canonical order; empty for the match of everything.
+func (m Match) appendText(b []byte) []byte {
 	word, withProto := m.shorthand()
 	start := len(b)
 	comma := func() {
@@ -290,7 +295,7 @@ func (m Match) appendText(b []byte) []byte {
 	if word != "" {
 		b = append(b, word...)
 	}
-	for _, t := range sorted {
+	for _, t := range m.inOrder() {
 		if word != "" && t.field == idEthType || withProto && t.field == idIPProto {
 			continue
 		}

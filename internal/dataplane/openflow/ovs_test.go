@@ -27,7 +27,9 @@ func bridge(t testing.TB) (*ovstest.OVS, string) {
 // transports are the ways to a bridge of o, each of which must do the same.
 func transports(t testing.TB, o *ovstest.OVS, br string) map[string]Transport {
 	t.Helper()
-	return map[string]Transport{"ofctl": NewOfctl(o.RunDir, br)}
+	c := NewConn(o.RunDir, br)
+	t.Cleanup(func() { _ = c.Close() })
+	return map[string]Transport{"ofctl": NewOfctl(o.RunDir, br), "conn": c}
 }
 
 // TestSwitchAcceptsAndIsRecognised puts every kind of match and action into Open vSwitch and reads it back.
