@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -90,7 +91,7 @@ type AgentOwn struct {
 	L2Agent    string   `option:"l2_agent" default:"openvswitch" choices:"openvswitch,linuxbridge,none" help:"What ports are plugged into on this host."`
 	Roles      []string `option:"roles" default:"l2,dhcp,l3,metadata" choices:"l2,dhcp,l3,metadata" help:"What this host does; each is shown as an agent of its own."`
 	OVSRunDir  string   `option:"ovs_run_dir" default:"/var/run/openvswitch" help:"Folder of Open vSwitch's sockets."`
-	HTTPListen string   `option:"http_listen" default:"127.0.0.1:9699" help:"address:port of /healthz, /readyz and /metrics; empty: none."`
+	HTTPListen string   `option:"http_listen" default:"127.0.0.1:9699" help:"address:port, or unix:/path, of /healthz, /readyz and /metrics; empty: none."`
 }
 
 // OVSDB is how to reach the database server of the host's Open vSwitch.
@@ -106,7 +107,7 @@ func (a *Agent) finish(l *loader) {
 	for _, s := range a.Isospin.Servers {
 		hostPort(l, "servers", s)
 	}
-	if a.Isospin.HTTPListen != "" {
+	if listen := a.Isospin.HTTPListen; listen != "" && !strings.HasPrefix(listen, "unix:/") {
 		hostPort(l, "http_listen", a.Isospin.HTTPListen)
 	}
 	if a.L2.Report <= 0 {
