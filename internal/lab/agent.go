@@ -21,7 +21,7 @@ func (l *Lab) agentConfig(s *state, h *Host) string {
 	fmt.Fprintf(&b, "\n[isospin]\nenrolment = %s/enrolment\nstate_dir = %s/agent\nhttp_listen = unix:%s\n", dir, dir, l.agentSocket(h.Name))
 	local := s.underlay(h).Addr()
 	if h.Mechanism == LinuxBridge {
-		fmt.Fprintf(&b, "\n[linux_bridge]\nphysical_interface_mappings = public:eth2,physnet1:eth1\n")
+		fmt.Fprintf(&b, "l2_agent = linuxbridge\n\n[linux_bridge]\nphysical_interface_mappings = public:eth2,physnet1:eth1\n")
 		fmt.Fprintf(&b, "\n[vxlan]\nenable_vxlan = true\nlocal_ip = %s\n", local)
 		return b.String()
 	}
