@@ -5,7 +5,7 @@ set -euo pipefail
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
 
 # The lab: hosts with their own Open vSwitch, guests with a real DHCP client, tools to look at packets.
-demo=(openvswitch-switch busybox-static isc-dhcp-client iproute2 iputils-ping tcpdump ethtool procps curl ca-certificates git)
+demo=(openvswitch-switch busybox-static isc-dhcp-client iproute2 iputils-ping tcpdump ethtool procps curl ca-certificates git python3)
 # Tests add the databases, the clients that people use, and the tools that read the kernel's state back.
 test=("${demo[@]}" dnsmasq-base mariadb-server postgresql python3-openstackclient python3-openstacksdk nftables conntrack socat)
 # Measuring adds nothing yet: the peer installs itself (tools/peer.sh).
