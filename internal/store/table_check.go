@@ -29,6 +29,16 @@ type Checker interface {
 
 var _ Checker = (*Table[struct{}])(nil)
 
+// CheckAll checks tables one after the other, each in a state of its own.
+func CheckAll(ctx context.Context, s Store, tables []Checker, report func(Difference)) error {
+	for _, t := range tables {
+		if err := s.Read(ctx, func(tx Tx) error { return t.Check(ctx, tx, report) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 const checkPage = 1000
 
 // Check recomputes every row's columns from its body.

@@ -41,6 +41,8 @@ type feed struct {
 	high    int64
 	holes   map[int64]time.Time // when they were noticed
 	looked  time.Time           // the last successful look at the table
+	// compared is when the table's newest id was last compared with high.
+	compared time.Time
 }
 
 // reader is one caller of Changes.
@@ -272,11 +274,15 @@ func (f *feed) catchUp(ctx context.Context) error {
 				return err
 			}
 		}
-		newest, any, err := store.Int(ctx, tx, store.Q(selectHigh))
-		if err == nil && any && newest < f.high {
-			return errRegressed
+		if now := f.e.o.Clock.Now(); now.Sub(f.compared) >= poll {
+			f.compared = now
+			newest, some, err := store.Int(ctx, tx, store.Q(selectHigh))
+			if err == nil && some && newest < f.high {
+				err = errRegressed
+			}
+			return err
 		}
-		return err
+		return nil
 	})
 	if errors.Is(err, errRegressed) {
 		return f.restart(ctx)

@@ -23,7 +23,8 @@ func joined(rs []Range) ([]Range, error) {
 		if r.Last.less(r.First) {
 			return nil, fmt.Errorf("freerange: a range from %s to %s", r.First, r.Last)
 		}
-		if n := len(out); n > 0 && !out[n-1].Last.less(r.First.prev()) && r.First != (Value{}) {
+		// What begins at 0 and is not the first overlaps the one before: there is nothing lower.
+		if n := len(out); n > 0 && (r.First == (Value{}) || !out[n-1].Last.less(r.First.prev())) {
 			if out[n-1].Last.less(r.Last) {
 				out[n-1].Last = r.Last
 			}

@@ -115,6 +115,18 @@ type Source []Folder
 // Own is the versions of this build.
 func Own() Source { return Source{{FS: files, Dir: "sql"}} }
 
+// Count is how many versions there are.
+func (s Source) Count() (n int, err error) {
+	for _, folder := range s {
+		names, err := fs.Glob(folder.FS, path.Join(folder.Dir, "*.sql"))
+		if err != nil {
+			return 0, fmt.Errorf("migrate: %w", err)
+		}
+		n += len(names)
+	}
+	return n, nil
+}
+
 func (s Source) migrations(dialect string) ([]*goose.Migration, goose.Dialect, error) {
 	w, gd, err := wordsOf(dialect)
 	if err != nil {

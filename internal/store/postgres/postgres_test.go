@@ -10,12 +10,17 @@ import (
 	"isospin/internal/store/storetest"
 )
 
-// url is the database that all tests of the package use, one after the other.
-var url string
+// url is the database that all tests of the package use, one after the other; empty is one that nobody has used.
+var url, empty string
 
 func TestMain(m *testing.M) {
 	dbtest.Main(m, dbtest.Postgres, func(s *dbtest.Server) (err error) {
-		url, err = s.Create("isospin")
+		if url, err = s.Create("isospin"); err != nil {
+			return err
+		}
+		if _, err = s.Create("empty"); err == nil {
+			empty = s.TCP("empty")
+		}
 		return err
 	})
 }
@@ -45,5 +50,7 @@ func start(t testing.TB, o engine.Options) *engine.Engine {
 }
 
 func TestConformance(t *testing.T) { storetest.Run(t, database) }
+
+func TestUpgrade(t *testing.T) { storetest.Upgrade(t, empty) }
 
 func BenchmarkStore(b *testing.B) { storetest.Bench(b, database) }

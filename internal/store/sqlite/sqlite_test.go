@@ -2,9 +2,18 @@ package sqlite_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
+	"isospin/internal/change"
+	"isospin/internal/store"
 	"isospin/internal/store/engine"
 	"isospin/internal/store/open"
 	"isospin/internal/store/storetest"
@@ -30,3 +39,135 @@ func start(t testing.TB, url string, o engine.Options) *engine.Engine {
 }
 
 func TestConformance(t *testing.T) { storetest.Run(t, onFile) }
+
+// TestInMemory: everything is gone at the end, and two of them are two.
+func TestInMemory(t *testing.T) {
+	ctx := context.Background()
+	a, b := start(t, "sqlite://", engine.Options{}), start(t, "sqlite:///:memory:", engine.Options{})
+	must(t, a.Write(ctx, func(tx store.WriteTx) error {
+		tx.Owe(change.Task{Name: "x"})
+		return nil
+	}))
+	for s, want := range map[*engine.Engine]int64{a: 1, b: 0} {
+		var file string
+		must(t, s.Read(ctx, func(tx store.Tx) error {
+			n, _, err := store.Int(ctx, tx, store.Q("SELECT COUNT(*) FROM tasks"))
+			if n != want {
+				t.Errorf("%d tasks, want %d", n, want)
+			}
+			if err != nil {
+				return err
+			}
+			return store.Each(ctx, tx, store.Q("SELECT file FROM pragma_database_list"), func(scan func(...any) error) error {
+				return scan(&file)
+			})
+		}))
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+		must(t, s.Close())
+		if _, err := os.Stat(filepath.Dir(file)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left behind: %v", file, err)
+		}
+	}
+}
+
+// second makes this test's program the second process, which writes to the database of this URL.
+const second = "ISOSPIN_TEST_SECOND_PROCESS"
+
+const writes = 150
+
+// TestSecondProcess: another process (an operator's command beside the server) writes to the same file, all get
+// through, and the server learns of all.
+func TestSecondProcess(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	url := os.Getenv(second)
+	if url != "" {
+		touch(ctx, t, start(t, url, engine.Options{}), "second")
+		return
+	}
+	url = "sqlite://" + filepath.Join(t.TempDir(), "isospin.db")
+	s := start(t, url, engine.Options{})
+	want := make(map[string]bool)
+	for i := range writes {
+		want[fmt.Sprint("first", i)], want[fmt.Sprint("second", i)] = true, true
+	}
+	seen := s.Changes(ctx)
+	self, err := os.Executable()
+	must(t, err)
+	cmd := exec.CommandContext(ctx, self, "-test.run=^TestSecondProcess$", "-test.v")
+	cmd.Env = append(os.Environ(), second+"="+url)
+	out := make(chan error, 1)
+	go func() {
+		text, err := cmd.CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, text)
+		}
+		out <- err
+	}()
+	touch(ctx, t, s, "first")
+	must(t, <-out)
+	for c, err := range seen {
+		must(t, err)
+		delete(want, c.Key.ID)
+		if len(want) == 0 {
+			break
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("%d changes were not seen", len(want))
+	}
+}
+
+func touch(ctx context.Context, t *testing.T, s store.Store, who string) {
+	for i := range writes {
+		must(t, s.Write(ctx, func(tx store.WriteTx) error {
+			tx.Changed(change.Key{Kind: "thing", ID: fmt.Sprint(who, i)})
+			return nil
+		}))
+	}
+}
+
+// TestQueuedAreDropped: who gives up while waiting for the writer is not written.
+func TestQueuedAreDropped(t *testing.T) {
+	s := onFile(t)(t, engine.Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	busy, release := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		err := s.Write(context.Background(), func(store.WriteTx) error {
+			close(busy)
+			<-release
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-busy
+	ran := false
+	gone := make(chan error)
+	go func() { gone <- s.Write(ctx, func(store.WriteTx) error { ran = true; return nil }) }()
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("who gave up was told %v", err)
+	}
+	close(release)
+	wg.Wait()
+	must(t, s.Write(context.Background(), func(store.WriteTx) error { return nil })) // behind the dropped one
+	if ran {
+		t.Error("what was given up ran")
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUpgrade(t *testing.T) {
+	storetest.Upgrade(t, "sqlite://"+filepath.Join(t.TempDir(), "a?b #1%.db"))
+}

@@ -1,0 +1,30 @@
+package open
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+func TestSQLitePaths(t *testing.T) {
+	for rest, want := range map[string]string{
+		"": "", "/": "", "/:memory:": "", "/var/lib/isospin.db": "/var/lib/isospin.db",
+		"//var/lib/isospin.db": "/var/lib/isospin.db", "/tmp/a.db?timeout=5": "/tmp/a.db",
+	} {
+		if got := sqlitePath(rest); got != want {
+			t.Errorf("sqlite://%s is the file %q, want %q", rest, got, want)
+		}
+	}
+}
+
+func TestURLsThatAreNone(t *testing.T) {
+	for url, want := range map[string]string{
+		"isospin.db": "no connection URL", "oracle://a/b": `"oracle"`, "sqlite:///proc/none/isospin.db": "unable to open",
+		"postgresql+psycopg2://nobody@127.0.0.1:1/none": "postgres", "mysql+pymysql://nobody@127.0.0.1:1/none": "mariadb",
+	} {
+		s, err := Open(context.Background(), url, Options{Upgrade: true})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s opened %v: %v", url, s, err)
+		}
+	}
+}
