@@ -14,9 +14,6 @@ import (
 	"strings"
 )
 
-// root is the project's folder, seen from this package's.
-const root = "../.."
-
 // source is one Go file.
 type source struct {
 	path      string // from the project's folder, with slashes

@@ -165,12 +165,6 @@ func (l *loader) place(section, name string) Place {
 	return Place{File: "default"}
 }
 
-// given tells whether any source names the option.
-func (l *loader) given(section, name string) bool {
-	_, ok := l.values[section+"/"+name]
-	return ok
-}
-
 func (l *loader) read() {
 	files := slices.Clone(l.src.Files)
 	for _, dir := range l.src.Dirs {
