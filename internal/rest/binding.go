@@ -44,7 +44,7 @@ func (in Input[T]) Raw(attribute string) (json.RawMessage, bool) {
 func (in Input[T]) Apply(to *T) error {
 	v := reflect.ValueOf(to).Elem()
 	for name := range in.given {
-		if i, ok := in.fields[name]; ok {
+		if i, ok := in.fields[name]; ok && i >= 0 { // fields of an embedded struct hold no reference that is shared
 			v.Field(i).SetZero()
 		}
 	}
