@@ -99,6 +99,10 @@ const (
 const (
 	version   = 6 // OpenFlow 1.5
 	headerLen = 8
+
+	// maxMessage is what the length of a message can say: some 2,000 times "to this endpoint, out of this port".
+	// ovs-ofctl ends at about half of that.
+	maxMessage = 65535
 )
 
 // session is one connection, used by one goroutine at a time.
@@ -163,8 +167,8 @@ func dial(ctx context.Context, path string) (*session, error) {
 func (s *session) during(ctx context.Context, talk func(*session) error) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetDeadline(time.Unix(1, 0)) })
 	err := talk(s)
-	if !stop() && err == nil {
-		err = &brokenError{ctx.Err()} // the deadline stays on the connection
+	if !stop() {
+		return &brokenError{ctx.Err()} // the deadline stays on the connection, whatever talk says
 	}
 	return err
 }
@@ -248,6 +252,9 @@ func (s *session) bundle(n int, kind uint8, body func(b []byte, i int) []byte) e
 		b = be16(zeros(be32(b, id), 2), atomicOrdered)
 		inner := len(b)
 		b = body(be32(append(b, version, kind, 0, 0), xid), i)
+		if len(b)-start > maxMessage {
+			return &Refused{i, "it is longer than an OpenFlow message can be"}
+		}
 		b = finish(finish(b, inner), start)
 	}
 	b, last := control(b, commit)

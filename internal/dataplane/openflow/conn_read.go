@@ -100,13 +100,17 @@ func (c *Conn) ListGroups(ctx context.Context) (groups map[uint32]Group, err err
 
 // ListMeters implements Transport.
 func (c *Conn) ListMeters(ctx context.Context) (meters map[uint32]Meter, err error) {
-	const all, pktps = 0xffffffff, 2
+	const all, pktps, burst = 0xffffffff, 2, 4
 	err = c.exchange(ctx, func(s *session) error {
 		meters = map[uint32]Meter{}
 		return s.multipart(partMeters, zeros(be32(nil, all), 4), func(e []byte) error {
-			m := Meter{Packets: binary.BigEndian.Uint16(e[2:])&pktps != 0}
+			flags := binary.BigEndian.Uint16(e[2:])
+			m := Meter{Packets: flags&pktps != 0}
 			if len(e) >= 20 {
-				m.Rate, m.Burst = binary.BigEndian.Uint32(e[12:]), binary.BigEndian.Uint32(e[16:])
+				m.Rate = binary.BigEndian.Uint32(e[12:])
+			}
+			if len(e) >= 20 && flags&burst != 0 { // without the flag it is what Open vSwitch chose
+				m.Burst = binary.BigEndian.Uint32(e[16:])
 			}
 			meters[binary.BigEndian.Uint32(e[4:])] = m
 			return nil

@@ -24,8 +24,28 @@
 // old one in place, and the later removal of the old key finds nothing. A group carries its hash as the
 // id of its first bucket; a meter is compared by its values.
 //
+// # Wiring
+//
+//	tr := openflow.NewConn(runDir, "br-int")
+//	groups := reconcile.New("groups of br-int", openflow.NewGroups(tr, ids), openflow.SameGroup)
+//	driver := openflow.NewFlows(tr, openflow.TagOf("l2"))
+//	flows := reconcile.New("flows of br-int", driver, openflow.Same)
+//	driver.OnDrift(flows.Invalidate)
+//	monitor := openflow.NewMonitor(tr, clock, log, driver)
+//	monitor.AlsoTell(groups.Invalidate) // groups and meters are stages before flows
+//	go monitor.Run(ctx)
+//	flows.Replace(owner, driver.Tag().Want(fs...))
+//
 // # Transports
 //
-// Transport is how changes reach a bridge: Ofctl runs ovs-ofctl, one atomic bundle a batch; Conn speaks OpenFlow
-// 1.5 on the bridge's management socket itself and keeps the connection; Fake stores flows for tests.
+// Transport is how changes reach a bridge. Conn speaks OpenFlow 1.5 on the bridge's management socket itself and keeps
+// the connection: what an agent uses. Ofctl runs ovs-ofctl, one atomic bundle a batch, and is what Conn is held against in
+// tests. Fake stores flows, for unit tests of features. A bridge must allow OpenFlow 1.5 (as it does by default) and
+// should have a datapath identity of its own (other_config:datapath-id): one that follows from its ports ends all
+// connections when a port comes or goes, which the Monitor takes for a restart.
+//
+// # Floods
+//
+// A flood to many ports or tunnel endpoints may be one flow with many outputs (at most some 2,000; one write
+// a change), or a Group of type GroupAll, which several flows can name and which is changed in place.
 package openflow

@@ -1,11 +1,11 @@
 package openflow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"isospin/internal/reconcile"
@@ -102,9 +102,9 @@ func (d *Flows) Put(ctx context.Context, batch map[Key]Flow) error {
 func (d *Flows) begin(mods []FlowMod, errs reconcile.Errors[Key]) []FlowMod {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	kept := mods[:0]
+	kept, fresh := mods[:0], make(map[Key]bool, len(mods))
 	for _, m := range mods {
-		if err := d.places.claim(m.Key, m.Flow); err != nil {
+		if err := d.places.claim(m.Key, m.Flow, fresh); err != nil {
 			errs[m.Key] = err
 			continue
 		}
@@ -242,7 +242,7 @@ func sortedKeys(batch map[Key]Flow) []Key {
 		if c := int(b.Priority) - int(a.Priority); c != 0 {
 			return c
 		}
-		return strings.Compare(a.String(), b.String())
+		return cmp.Compare(a.Cookie, b.Cookie)
 	})
 	return keys
 }

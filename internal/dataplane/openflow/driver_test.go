@@ -340,6 +340,29 @@ func TestTwoInOnePlace(t *testing.T) {
 	}
 }
 
+func TestTwoInOnePlaceAtOnce(t *testing.T) {
+	f := NewFake()
+	d := NewFlows(f, TagOf("l2"))
+	first, second := port(1, Output(1)), port(1, Output(2))
+	both := d.Tag().Want(first, second)
+	var each reconcile.Errors[Key]
+	for range 2 { // a try again changes nothing
+		if err := d.Put(t.Context(), both); !errors.As(err, &each) || len(each) != 1 {
+			t.Fatalf("putting says %v", err)
+		}
+		both = map[Key]Flow{}
+		for k := range each {
+			both[k] = map[Key]Flow{d.Tag().Key(first): first, d.Tag().Key(second): second}[k]
+		}
+	}
+	if err := d.Drop(t.Context(), d.Tag().Want(f.Flows()...)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Put(t.Context(), both); err != nil || len(f.Flows()) != 1 {
+		t.Errorf("after the first was dropped: %v, %v", err, f.Flows())
+	}
+}
+
 func TestGroupMark(t *testing.T) {
 	g := Group{Buckets: []Bucket{{Actions: Do(Output(1))}, {Actions: Do(Output(2))}}}
 	h := Group{Buckets: []Bucket{{Actions: Do(Output(2))}, {Actions: Do(Output(1))}}}

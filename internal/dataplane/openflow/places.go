@@ -13,33 +13,46 @@ type places struct {
 	holder map[place]Key
 	of     map[Key]place
 	lost   map[Key]Key // a flow that was replaced, and by which; neither was dropped since
+	over   map[Key]Key // the same, the other way
 }
 
 type place [16]byte
 
 func newPlaces() places {
-	return places{holder: map[place]Key{}, of: map[Key]place{}, lost: map[Key]Key{}}
+	return places{holder: map[place]Key{}, of: map[Key]place{}, lost: map[Key]Key{}, over: map[Key]Key{}}
 }
 
 func placeOf(f Flow) place {
-	sum := sha256.Sum256([]byte(f.slot()))
+	sum := sha256.Sum256(f.appendSlot(make([]byte, 0, 160)))
 	return place(sum[:16])
 }
 
-// claim gives k the place of f, or tells who keeps it. A claim is made before the write, so that of two flows in
-// one batch the second is refused.
-func (p *places) claim(k Key, f Flow) error {
+// claim gives k the place of f, or tells who keeps it. fresh is what else was claimed in the same batch: both are
+// wanted, so the second is refused.
+func (p *places) claim(k Key, f Flow, fresh map[Key]bool) error {
 	at := placeOf(f)
 	old, held := p.holder[at]
 	if held && old != k {
+		if fresh[old] {
+			p.lost[k], p.over[old] = old, k
+		}
 		if p.lost[k] == old {
 			return fmt.Errorf("flow %s: another flow (%s) is wanted in its place", f, old)
 		}
-		p.lost[old] = k
+		p.find(k)
+		p.lost[old], p.over[k] = k, old
 	}
-	delete(p.lost, k)
 	p.holder[at], p.of[k] = k, at
+	fresh[k] = true
 	return nil
+}
+
+// find forgets that k was lost.
+func (p *places) find(k Key) {
+	if by, ok := p.lost[k]; ok {
+		delete(p.lost, k)
+		delete(p.over, by)
+	}
 }
 
 // unclaim takes back a claim whose write failed; the flow that was there before is there still.
@@ -50,11 +63,9 @@ func (p *places) unclaim(k Key) {
 	}
 	delete(p.of, k)
 	delete(p.holder, at)
-	for old, by := range p.lost {
-		if by == k {
-			delete(p.lost, old)
-			p.holder[at] = old
-		}
+	if old, ok := p.over[k]; ok {
+		p.find(old)
+		p.holder[at] = old
 	}
 }
 
@@ -65,14 +76,11 @@ func (p *places) leave(k Key, dropped map[Key]Flow) (uncovered bool) {
 		delete(p.holder, at)
 	}
 	delete(p.of, k)
-	delete(p.lost, k)
-	for old, by := range p.lost {
-		if by == k {
-			delete(p.lost, old)
-			if _, too := dropped[old]; !too {
-				uncovered = true
-			}
-		}
+	p.find(k)
+	if old, ok := p.over[k]; ok {
+		p.find(old)
+		_, too := dropped[old]
+		return !too
 	}
-	return uncovered
+	return false
 }
