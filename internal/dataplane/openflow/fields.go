@@ -149,6 +149,29 @@ func (f IntField) Masked(v, mask uint64) Term {
 	return masked(f.ID(), value{lo: v}, value{lo: mask})
 }
 
+// Range gives the fewest terms of which one matches exactly when the field is from lo to hi, both included: a flow each,
+// as for ranges of ports. It gives none if lo is above hi.
+func (f IntField) Range(lo, hi uint64) []Term {
+	all := ones(f.ID().spec().bits).lo
+	var ts []Term
+	for lo <= hi {
+		// The largest block that begins at lo, has a power of two for its size, and ends by hi.
+		size := lo & -lo
+		if lo == 0 {
+			size = 1 << 63
+		}
+		for size > 1 && (size-1 > all || lo+size-1 > hi) {
+			size >>= 1
+		}
+		ts = append(ts, f.Masked(lo, all&^(size-1)))
+		if lo+size-1 >= all {
+			break
+		}
+		lo += size
+	}
+	return ts
+}
+
 // Set writes v into the field.
 func (f IntField) Set(v uint64) Action { return setField{exact(f.ID(), value{lo: v})} }
 

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func mac(s string) net.HardwareAddr {
@@ -173,6 +175,43 @@ func TestActionText(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRange(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi uint64
+		want   string
+	}{
+		{80, 80, "tcp_dst=80"},
+		{0, 65535, "tcp_dst=0x0/0x0"},
+		{1000, 1999, "tcp_dst=0x3e8/0xfff8 tcp_dst=0x3f0/0xfff0 tcp_dst=0x400/0xfe00 tcp_dst=0x600/0xff00 " +
+			"tcp_dst=0x700/0xff80 tcp_dst=0x780/0xffc0 tcp_dst=0x7c0/0xfff0"},
+		{65535, 65535, "tcp_dst=65535"},
+		{2, 1, ""},
+	} {
+		var got []string
+		for _, term := range TCPDst.Range(c.lo, c.hi) {
+			got = append(got, string(term.appendText(nil)))
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%d to %d is %q, want %q", c.lo, c.hi, s, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		lo := rapid.Uint16().Draw(t, "lo")
+		hi := rapid.Uint16Min(lo).Draw(t, "hi")
+		terms := UDPSrc.Range(uint64(lo), uint64(hi))
+		v := uint64(rapid.Uint16().Draw(t, "v"))
+		n := 0
+		for _, term := range terms {
+			if v&term.mask.lo == term.value.lo {
+				n++
+			}
+		}
+		if in := v >= uint64(lo) && v <= uint64(hi); in != (n == 1) || n > 1 || len(terms) > 30 {
+			t.Errorf("%d of %d terms match %d", n, len(terms), v)
+		}
+	})
 }
 
 func TestCheckRefuses(t *testing.T) {

@@ -39,15 +39,21 @@ func (m *Monitor) AlsoTell(f func(reason string)) { m.others = append(m.others, 
 func (m *Monitor) Run(ctx context.Context) error {
 	wait := firstRetry
 	for {
+		began := false
 		err := m.transport.Watch(ctx, func() {
+			began = true
 			wait = firstRetry
 			m.tell("the watch of the bridge began")
 		}, m.event)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		m.log.Info("lost the watch of a bridge", "err", err)
-		m.tell("the watch of the bridge was lost")
+		if began {
+			m.log.Info("lost the watch of a bridge", "err", err)
+			m.tell("the watch of the bridge was lost")
+		} else {
+			m.log.Debug("cannot watch a bridge", "err", err)
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
