@@ -1,0 +1,40 @@
+package assemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"isospin/internal/config"
+	"isospin/internal/service/ml2"
+	"isospin/internal/service/secgroup"
+	"isospin/internal/store"
+)
+
+func nothing(store.Tx) error { return nil }
+
+var errDiffer = errors.New("columns and bodies do not agree")
+
+// CheckDatabase is `isospin db check`: columns against bodies, table by table.
+func CheckDatabase(ctx context.Context, c *config.Server, env Env, out io.Writer) error {
+	st, err := OpenStore(ctx, c, env, false)
+	if err != nil {
+		return err
+	}
+	bad := 0
+	err = store.CheckAll(ctx, st, []store.Checker{ml2.NewNetworks(), ml2.NewSubnets(), ml2.NewPorts(), secgroup.NewGroups(), secgroup.NewRules()},
+		func(d store.Difference) {
+			bad++
+			_, _ = fmt.Fprintln(out, d) // the count below tells all the same
+		})
+	if err != nil {
+		return errors.Join(err, st.Close())
+	}
+	if bad > 0 {
+		err = fmt.Errorf("%d differences: %w", bad, errDiffer)
+	} else {
+		_, err = fmt.Fprintln(out, "columns and bodies agree")
+	}
+	return errors.Join(err, st.Close())
+}

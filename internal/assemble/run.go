@@ -1,0 +1,165 @@
+package assemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+
+	"isospin/internal/auth"
+	"isospin/internal/auth/identity"
+	"isospin/internal/config"
+	"isospin/internal/lifecycle"
+	"isospin/internal/service/tasks"
+	"isospin/internal/store/engine"
+)
+
+// SplitAddress splits address:port.
+func SplitAddress(text string) (host, port string, err error) {
+	if host, port, err = net.SplitHostPort(text); err != nil {
+		return "", "", fmt.Errorf("%q is not of the form address:port", text)
+	}
+	return host, port, nil
+}
+
+// Server is the server's process, or its half of one.
+type Server struct {
+	cfg      *config.Server
+	env      Env
+	store    *engine.Engine
+	core     *Core
+	identity *identity.Service
+	listener net.Listener
+	parts    []lifecycle.Part
+}
+
+// NewServer opens the database and the API's listener and makes all parts; nothing runs yet. Close undoes it.
+func NewServer(ctx context.Context, c *config.Server, env Env) (s *Server, err error) {
+	s = &Server{cfg: c, env: env}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if c.API.AuthStrategy == "noauth" {
+		if err := auth.AllowNoAuth(net.JoinHostPort(c.API.BindHost, "0"), c.Isospin.NoauthAnywhere); err != nil {
+			return s, err
+		}
+	}
+	rules, err := NewPolicy(c)
+	if err != nil {
+		return s, err
+	}
+	for _, w := range rules.Warnings() {
+		env.Log.Warn("policy", "warning", w)
+	}
+	if s.store, err = OpenStore(ctx, c, env, false); err != nil {
+		return s, err
+	}
+	if s.listener, err = Listen(ctx, net.JoinHostPort(c.API.BindHost, fmt.Sprint(c.API.BindPort))); err != nil {
+		return s, err
+	}
+	id := env.IDs.UUID()
+	if s.core, err = NewCore(c, env, s.store, id); err != nil {
+		return s, err
+	}
+	if err := s.core.Prepare(ctx); err != nil {
+		return s, fmt.Errorf("prepare segment pools: %w", err)
+	}
+	who, ident, err := NewIdentity(c, env, "http://"+s.Address())
+	if err != nil {
+		return s, err
+	}
+	s.identity = ident
+	api, err := s.core.API(c, env, who, rules)
+	if err != nil {
+		return s, err
+	}
+	s.env.Health.Add("database", func(ctx context.Context) error { return s.ping(ctx) })
+	return s, s.assemble(api)
+}
+
+func (s *Server) ping(ctx context.Context) error {
+	return s.store.Read(ctx, nothing)
+}
+
+// Address is where the API listens.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+func (s *Server) assemble(api http.Handler) error {
+	c := s.cfg
+	apart := c.Isospin.MetricsListen != ""
+	srv := HTTPServer(Routes(api, s.identity, s.env, apart), s.env.Log)
+	s.register()
+	if s.identity != nil {
+		s.parts = append(s.parts, lifecycle.Part{Name: "identity", Start: func(context.Context) error { return s.identity.WriteClouds(s.Address()) }})
+	}
+	runner := tasks.New(s.store, s.env.Log, 4, s.core.Remote.Handlers()...)
+	s.parts = append(s.parts, lifecycle.Part{Name: "tasks", Run: runner.Run})
+	if apart {
+		s.parts = append(s.parts, HealthServer(c.Isospin.MetricsListen, s.env))
+	}
+	s.parts = append(s.parts, lifecycle.Part{Name: "api", Run: func(context.Context) error {
+		if err := srv.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}, Stop: srv.Shutdown})
+	return nil
+}
+
+func (s *Server) register() {
+	reg := s.env.Registry
+	reg.GaugeFunc("isospin_store_statements", "SQL statements since the start.", func() float64 { return float64(s.store.Stats().Statements) })
+	reg.GaugeFunc("isospin_store_commits", "Transactions that reached the disk.", func() float64 { return float64(s.store.Stats().Commits) })
+	reg.GaugeFunc("isospin_store_retries", "Transactions run again because the database aborted them.", func() float64 { return float64(s.store.Stats().Retries) })
+}
+
+// Parts are the server's parts in the order in which they start.
+func (s *Server) Parts() []lifecycle.Part { return s.parts }
+
+// Close ends what NewServer opened.
+func (s *Server) Close() error {
+	var errs []error
+	if s.listener != nil {
+		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// RunServer is `isospin server`: it returns when ctx ends or a part fails.
+func RunServer(ctx context.Context, c *config.Server, env Env, out io.Writer) error {
+	s, err := NewServer(ctx, c, env)
+	if err != nil {
+		return err
+	}
+	g := &lifecycle.Group{Log: env.Log}
+	g.Add(s.Parts()...)
+	g.Add(announce(out, "isospin server: the API is at http://"+s.Address()))
+	return errors.Join(g.Run(ctx, Grace), s.Close())
+}
+
+// announce prints a line once all parts before it have started.
+func announce(out io.Writer, line string) lifecycle.Part {
+	return lifecycle.Part{Name: "announce", Start: func(context.Context) error {
+		_, err := fmt.Fprintln(out, line)
+		return err
+	}}
+}
+
+// UpgradeDatabase is `isospin db upgrade`.
+func UpgradeDatabase(ctx context.Context, c *config.Server, env Env, out io.Writer) error {
+	st, err := OpenStore(ctx, c, env, true)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "the database has this version's schema")
+	return errors.Join(err, st.Close())
+}

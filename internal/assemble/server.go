@@ -1,0 +1,276 @@
+package assemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"isospin/internal/apidef/catalogue"
+	"isospin/internal/auth"
+	"isospin/internal/auth/identity"
+	"isospin/internal/clock"
+	"isospin/internal/config"
+	"isospin/internal/ident"
+	"isospin/internal/model"
+	"isospin/internal/policy"
+	"isospin/internal/rest"
+	"isospin/internal/service"
+	"isospin/internal/service/ipam"
+	"isospin/internal/service/ml2"
+	"isospin/internal/service/secgroup"
+	"isospin/internal/store"
+	"isospin/internal/store/engine"
+	"isospin/internal/store/open"
+	"isospin/internal/telemetry"
+)
+
+// Env is what every process has: log, clock, identifiers, metrics and health.
+type Env struct {
+	Log      *slog.Logger
+	Clock    clock.Clock
+	IDs      ident.Source
+	Registry *telemetry.Registry
+	Health   *telemetry.Health
+}
+
+// NewEnv makes the machine's clock, random identifiers, metrics and health.
+func NewEnv(log *slog.Logger) Env {
+	return Env{Log: log, Clock: clock.System{}, IDs: ident.Random{}, Registry: telemetry.NewRegistry(), Health: &telemetry.Health{}}
+}
+
+// OpenStore opens the configured database, the embedded one below the state folder without a connection.
+func OpenStore(ctx context.Context, c *config.Server, env Env, upgrade bool) (*engine.Engine, error) {
+	url := c.Database.Connection.URL()
+	switch {
+	case url != "":
+	case c.Isospin.Memory:
+		url = "sqlite://"
+	default:
+		if err := stateDir(c.State.Dir); err != nil {
+			return nil, err
+		}
+		url = "sqlite:///" + filepath.Join(c.State.Dir, "isospin.db")
+	}
+	if c.Isospin.Memory || strings.HasPrefix(url, "sqlite:") {
+		upgrade = true // nobody else owns an embedded database
+	}
+	st, err := open.Open(ctx, url, open.Options{Upgrade: upgrade, Options: engine.Options{Clock: env.Clock, Ident: env.IDs, Log: env.Log}})
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	return st, nil
+}
+
+// stateDir makes the folder of all state, for its owner alone.
+func stateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return fmt.Errorf("state folder %s: %w", dir, err)
+	}
+	return nil
+}
+
+// Core are the plugins of the server and what they stand on.
+type Core struct {
+	Store     store.Store
+	ML2       *ml2.Plugin
+	Groups    *secgroup.Plugin
+	hosts     ml2.Hosts
+	Remote    *ml2.RemoteBinder
+	Networks  *ml2.Networks
+	Subnets   *ml2.Subnets
+	Ports     *ml2.Ports
+	Rules     *secgroup.Rules
+	GroupRows *secgroup.Groups
+	Types     *ml2.TypeManager
+	plugins   []plugin
+}
+
+type plugin interface {
+	Name() string
+	Bindings() []rest.Binding
+}
+
+// NewCore makes the plugins. extra are mechanism drivers from outside the tree, asked first.
+func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra ...ml2.MechanismDriver) (*Core, error) {
+	makers, err := chosen("type_drivers", c.ML2.TypeDrivers, TypeDrivers())
+	if err != nil {
+		return nil, err
+	}
+	var types []ml2.TypeDriver
+	for _, m := range makers {
+		types = append(types, m(c, env.IDs))
+	}
+	tm, err := ml2.NewTypeManager(types, c.ML2.ProjectNetworkTypes, c.ML2.ExternalNetworkType, env.IDs)
+	if err != nil {
+		return nil, err
+	}
+	mechs, err := chosen("mechanism_drivers", c.ML2.MechanismDrivers, MechanismDrivers())
+	if err != nil {
+		return nil, err
+	}
+	drivers := append([]ml2.MechanismDriver{}, extra...)
+	for _, m := range mechs {
+		if d := m(c); d != nil {
+			drivers = append(drivers, d)
+		}
+	}
+	core := &Core{Store: st, Networks: ml2.NewNetworks(), Subnets: ml2.NewSubnets(), Ports: ml2.NewPorts(),
+		Rules: secgroup.NewRules(), GroupRows: secgroup.NewGroups(), Types: tm}
+	core.hosts = nobody{}
+	core.ML2 = ml2.New(ml2.Config{Networks: core.Networks, Subnets: core.Subnets, Ports: core.Ports, Types: tm,
+		Mechanisms: ml2.NewMechanismManager(drivers, core.hosts), IPAM: ipam.New(env.IDs), Clock: env.Clock, IDs: env.IDs,
+		BaseMAC: c.Limits.BaseMAC})
+	core.Groups = secgroup.New(secgroup.Config{Groups: core.GroupRows, Rules: core.Rules, Clock: env.Clock, IDs: env.IDs})
+	core.Remote = ml2.NewRemoteBinder(core.ML2, st)
+	core.ML2.Guard(ml2.Guards{
+		Networks: []service.Guard[model.Network]{secgroup.NetworkGuard{Plugin: core.Groups}},
+		Ports:    []service.Guard[model.Port]{secgroup.PortGuard{Plugin: core.Groups}},
+	})
+	core.plugins = []plugin{core.ML2, core.Groups}
+	return core, nil
+}
+
+// Prepare brings the pools in the database in line with the configuration.
+func (k *Core) Prepare(ctx context.Context) error {
+	return k.Store.Write(ctx, func(tx store.WriteTx) error { return k.Types.Prepare(ctx, tx) })
+}
+
+// API joins the plugins to the routes.
+func (k *Core) API(c *config.Server, env Env, who auth.Authenticator, rules *policy.Engine) (*rest.Server, error) {
+	reg, err := catalogue.Build(slices.DeleteFunc(catalogue.Served(), func(a string) bool {
+		return strings.HasPrefix(a, "agent") || strings.Contains(a, "availability_zone")
+	}))
+	if err != nil {
+		return nil, err
+	}
+	var bindings []rest.Binding
+	for _, p := range k.plugins {
+		bindings = append(bindings, p.Bindings()...)
+	}
+	return rest.New(rest.Config{Registry: reg, Store: k.Store, Auth: who, Policy: rules, Log: env.Log, Clock: env.Clock, IDs: env.IDs,
+		MaxPage: int(c.API.MaxLimit), LinkPrefix: c.API.LinkPrefix}, bindings...)
+}
+
+// NewPolicy compiles the default rules and the configured files.
+func NewPolicy(c *config.Server) (*policy.Engine, error) {
+	var o policy.Options
+	add := func(path string, read func(string) ([]policy.Override, error)) error {
+		if path == "" {
+			return nil
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		list, err := read(path)
+		o.Overrides = append(o.Overrides, list...)
+		return err
+	}
+	if err := add(c.Policy.File, policy.ReadFile); err != nil {
+		return nil, err
+	}
+	for _, dir := range c.Policy.Dirs {
+		if err := add(dir, policy.ReadDir); err != nil {
+			return nil, err
+		}
+	}
+	return policy.New(o)
+}
+
+// NewIdentity makes who tells callers apart; the identity is nil without the built-in one.
+func NewIdentity(c *config.Server, env Env, base string) (auth.Authenticator, *identity.Service, error) {
+	switch c.API.AuthStrategy {
+	case "noauth":
+		return auth.NoAuth{}, nil, nil
+	case "keystone":
+		return nil, nil, errors.New("auth_strategy keystone is not in this version yet")
+	}
+	if err := stateDir(c.State.Dir); err != nil {
+		return nil, nil, err
+	}
+	cfg := identity.Config{Clock: env.Clock, IDs: env.IDs, Log: env.Log, BaseURL: base, CloudsFile: filepath.Join(c.State.Dir, "clouds.yaml")}
+	if c.Isospin.Memory {
+		cfg.Backend = &identity.Memory{}
+	} else {
+		cfg.Backend = identity.NewFile(filepath.Join(c.State.Dir, "identity.json"))
+	}
+	s, err := identity.New(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, s, nil
+}
+
+// Listen opens a TCP listener, or one at unix:/path; the error is one line that names the address.
+func Listen(ctx context.Context, addr string) (net.Listener, error) {
+	network := "tcp"
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		network, addr = "unix", path
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // a killed process leaves its socket
+			return nil, fmt.Errorf("old socket: %w", err)
+		}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, network, addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return l, nil
+}
+
+// Routes joins the API, the identity and what a process tells of itself on one address.
+func Routes(api http.Handler, id *identity.Service, env Env, apart bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", api)
+	if id != nil {
+		mux.Handle("/identity", id)
+		mux.Handle("/identity/", id)
+	}
+	if !apart {
+		own := telemetry.Handler(env.Registry, env.Health)
+		for _, path := range telemetry.Paths() {
+			mux.Handle(path, own)
+		}
+	}
+	return plainPaths{mux: mux, api: api}
+}
+
+// plainPaths keeps ServeMux from redirecting API paths that it would clean: the API answers them itself.
+type plainPaths struct {
+	mux *http.ServeMux
+	api http.Handler
+}
+
+// ServeHTTP sends what is the API's straight to it.
+func (p plainPaths) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/v2.0") || r.URL.Path == "/" {
+		p.api.ServeHTTP(w, r)
+		return
+	}
+	p.mux.ServeHTTP(w, r)
+}
+
+// HTTPServer bounds what a client may keep the server waiting for.
+func HTTPServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+}
+
+// nobody knows no host.
+type nobody struct{}
+
+// Host is a host without agents.
+func (nobody) Host(_ context.Context, _ store.Tx, name string) (model.Host, error) {
+	return model.Host{Name: name}, nil
+}
