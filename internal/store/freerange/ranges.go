@@ -71,7 +71,8 @@ func chopped(rs []Range, n int) []Range {
 	for _, r := range rs {
 		total = total.plus(r.size())
 	}
-	piece := total.over(uint64(max(1, n)))
+	// Rounded up; all 2^128 values, which count as 0, come out right too.
+	piece := total.prev().over(uint64(max(1, n))).next()
 	if piece.less(Of(minPiece)) {
 		piece = Of(minPiece)
 	}
