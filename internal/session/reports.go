@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"isospin/internal/clock"
 	"isospin/internal/wire"
 )
@@ -28,6 +31,7 @@ type reports struct {
 const (
 	reportsAtOnce  = 256
 	statusesAtOnce = 2000
+	tries          = 6
 )
 
 func newReports(to Statuses, c clock.Clock, log *slog.Logger) *reports {
@@ -62,7 +66,8 @@ func (r *reports) batch(first report) []report {
 
 // write commits reports and acknowledges them. A batch that fails is tried one by one, so that it is known whose it is.
 func (r *reports) write(ctx context.Context, all []report) {
-	for pause := 100 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
+	pause := 100 * time.Millisecond
+	for try := 1; ctx.Err() == nil; try++ {
 		byHost := map[string][]*wire.Status{}
 		for _, one := range all {
 			if one.host.out.reason() == nil { // what an ended session said its agent says again
@@ -83,9 +88,14 @@ func (r *reports) write(ctx context.Context, all []report) {
 			return
 		}
 		r.log.Error("statuses could not be written", "host", all[0].host.name, "err", err)
+		if try == tries { // it may be these statuses and not the database: others must not wait for them
+			all[0].host.out.end(status.Error(codes.Unavailable, "the statuses could not be written"))
+			return
+		}
 		select {
 		case <-ctx.Done():
 		case <-r.clock.After(pause):
+			pause = min(2*pause, 5*time.Second)
 		}
 	}
 }
