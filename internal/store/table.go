@@ -141,9 +141,13 @@ func (t *Table[T]) build(d Dialect) *texts {
 		read = append(read, t.cols[i].Name)
 	}
 	from := " FROM " + t.name
+	listed := d.Body(columnBody)
+	if d.Packed(columnBody) != "" {
+		listed = columnBody // packing reads the column itself
+	}
 	x := &texts{
 		find:       "SELECT " + strings.Join(read, ", ") + from,
-		bodies:     "SELECT " + columnID + ", " + columnProject + ", " + d.Body(columnBody) + " AS " + columnBody + from,
+		bodies:     "SELECT " + columnID + ", " + columnProject + ", " + listed + from,
 		count:      "SELECT COUNT(*)" + from,
 		remove:     "DELETE" + from + " WHERE id = ?",
 		revisionOf: "SELECT " + columnRevision + from + " WHERE id = ?",

@@ -8,11 +8,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"isospin/internal/clock"
@@ -25,8 +27,6 @@ import (
 )
 
 const (
-	connections = 32
-	idle        = 16
 	sweep       = 100 * time.Millisecond
 	defaultPort = "3306"
 	// upgradeLock is a name that only upgrades lock; they wait for it as long as this many seconds.
@@ -50,14 +50,12 @@ func Open(ctx context.Context, connection string, clk clock.Clock, log *slog.Log
 		return nil, fmt.Errorf("mariadb: %w", err)
 	}
 	pool := sql.OpenDB(connector)
-	pool.SetMaxOpenConns(connections)
-	pool.SetMaxIdleConns(idle)
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("mariadb: %w", err), pool.Close())
 	}
-	return &DB{remote.DB{SQL: pool, Clock: clk, Traits: remote.Traits{
-		Dialect: dialect{}, Retryable: retryable, Duplicate: duplicate,
-	}}}, nil
+	return &DB{remote.New(pool, clk, remote.Traits{
+		Dialect: dialect{}, Retryable: retryable, Lost: lost, Duplicate: duplicate,
+	})}, nil
 }
 
 // config reads a URL as SQLAlchemy's MySQL dialects do: user, password, host, port, database, unix_socket.
@@ -114,11 +112,23 @@ const (
 	lockWaitTimeout = 1205
 	deadlock        = 1213
 	recordChanged   = 1020
+	shutdown        = 1053
+	interrupted     = 1317
+	killed          = 1927
 )
 
 func retryable(err error) bool {
 	e, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (e.Number == lockWaitTimeout || e.Number == deadlock || e.Number == recordChanged)
+}
+
+// lost: the server shuts down, the session was ended, or the connection broke.
+func lost(err error) bool {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number == shutdown || e.Number == interrupted || e.Number == killed
+	}
+	return errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 var (

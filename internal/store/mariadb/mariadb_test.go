@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"isospin/internal/store"
 	"isospin/internal/store/dbtest"
 	"isospin/internal/store/engine"
 	"isospin/internal/store/open"
@@ -50,6 +51,23 @@ func start(t testing.TB, o engine.Options) *engine.Engine {
 }
 
 func TestConformance(t *testing.T) { storetest.Run(t, database) }
+
+func TestConnectionsLost(t *testing.T) {
+	storetest.ConnectionsLost(t, database, func(ctx context.Context, tx store.WriteTx) error {
+		var ids []int64
+		const others = `SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root'`
+		err := store.Each(ctx, tx, store.Q(others), func(scan func(...any) error) error {
+			var id int64
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+		for _, id := range ids {
+			_, _ = tx.Exec(ctx, store.Q("KILL CONNECTION ?", id)) // it may have ended by itself
+		}
+		return err
+	})
+}
 
 func TestUpgrade(t *testing.T) { storetest.Upgrade(t, empty) }
 

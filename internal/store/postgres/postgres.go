@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"isospin/internal/clock"
@@ -24,8 +27,6 @@ import (
 )
 
 const (
-	connections = 32
-	idle        = 16
 	// sweep is the safety net below NOTIFY, for announcements that are lost with their server.
 	sweep = 500 * time.Millisecond
 	// idleLimit ends sessions that leave a transaction open, well before the engine stops looking for their changes.
@@ -62,16 +63,15 @@ func Open(ctx context.Context, url, self string, clk clock.Clock, log *slog.Logg
 		_, err := c.Exec(ctx, idleLimit)
 		return err
 	}))
-	pool.SetMaxOpenConns(connections)
-	pool.SetMaxIdleConns(idle)
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: %w", err), pool.Close())
 	}
 	life, stop := context.WithCancel(context.Background())
 	db := &DB{
-		DB: remote.DB{SQL: pool, Clock: clk, Traits: remote.Traits{
-			Dialect: dialect{rebound: new(sync.Map)}, Retryable: retryable, Duplicate: duplicate, Aborts: true, Returning: true,
-		}},
+		DB: remote.New(pool, clk, remote.Traits{
+			Dialect: dialect{rebound: new(sync.Map)}, Retryable: retryable, Lost: lost, Duplicate: duplicate,
+			Aborts: true, Returning: true,
+		}),
 		self: self, log: log, announce: make(chan struct{}, 1), stop: stop,
 	}
 	db.running.Go(func() { db.notify(life) })
@@ -81,6 +81,15 @@ func Open(ctx context.Context, url, self string, clk clock.Clock, log *slog.Logg
 func retryable(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (e.Code == "40001" || e.Code == "40P01")
+}
+
+// lost: the server shuts down or the session was ended (57P01 to 57P05, 25P03), or the connection broke (08...).
+func lost(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08") || e.Code == "25P03"
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || pgconn.SafeToRetry(err)
 }
 
 func duplicate(err error, _ string) *store.Duplicate {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"isospin/internal/store"
 	"isospin/internal/store/dbtest"
 	"isospin/internal/store/engine"
 	"isospin/internal/store/open"
@@ -50,6 +51,15 @@ func start(t testing.TB, o engine.Options) *engine.Engine {
 }
 
 func TestConformance(t *testing.T) { storetest.Run(t, database) }
+
+func TestConnectionsLost(t *testing.T) {
+	storetest.ConnectionsLost(t, database, func(ctx context.Context, tx store.WriteTx) error {
+		const cut = `SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity
+WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`
+		_, _, err := store.Int(ctx, tx, store.Q(cut))
+		return err
+	})
+}
 
 func TestUpgrade(t *testing.T) { storetest.Upgrade(t, empty) }
 

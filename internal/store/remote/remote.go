@@ -5,6 +5,7 @@ package remote
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -20,6 +21,8 @@ type Traits struct {
 	Dialect store.Dialect
 	// Retryable tells whether err means that the database gave the transaction up and running it again may help.
 	Retryable func(err error) bool
+	// Lost tells whether err means that the connection is gone: nothing was committed, unless it was the commit that failed.
+	Lost func(err error) bool
 	// Duplicate finds the violation of a unique index in err; text is the statement.
 	Duplicate func(err error, text string) *store.Duplicate
 	// Aborts tells that an error inside a transaction makes every further statement fail (PostgreSQL).
@@ -33,6 +36,11 @@ const (
 	attempts   = 40
 	firstPause = time.Millisecond
 	lastPause  = 50 * time.Millisecond
+	// begins bounds the connections tried for one run: those of the pool may all be stale after the server restarted.
+	begins = connections + 1
+	// connections is how many the pool may hold, and idle how many it keeps when there is nothing to do.
+	connections = 32
+	idle        = 16
 )
 
 // DB is a pool of connections.
@@ -45,18 +53,28 @@ type DB struct {
 // Dialect tells how SQL differs.
 func (db *DB) Dialect() store.Dialect { return db.Traits.Dialect }
 
+// New wraps a pool and sets its limits.
+func New(pool *sql.DB, clk clock.Clock, traits Traits) DB {
+	pool.SetMaxOpenConns(connections)
+	pool.SetMaxIdleConns(idle)
+	return DB{SQL: pool, Clock: clk, Traits: traits}
+}
+
 // Read runs fn in a transaction that sees one state.
 func (db *DB) Read(ctx context.Context, fn func(engine.Conn) error) error {
-	_, err := db.attempt(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, false, fn)
-	return err
+	return db.repeat(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, func() {}, fn)
 }
 
 // Write runs fn until the database does not give it up.
 func (db *DB) Write(ctx context.Context, retried func(), fn func(engine.Conn) error) error {
+	return db.repeat(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted}, retried, fn)
+}
+
+func (db *DB) repeat(ctx context.Context, o *sql.TxOptions, retried func(), fn func(engine.Conn) error) error {
 	careful := false
 	pause := firstPause
 	for try := 1; ; try++ {
-		verdict, err := db.attempt(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted}, careful, fn)
+		verdict, err := db.attempt(ctx, o, careful, fn)
 		switch {
 		case verdict == settled || ctx.Err() != nil:
 			return err
@@ -89,16 +107,11 @@ const (
 func (db *DB) attempt(
 	ctx context.Context, o *sql.TxOptions, careful bool, fn func(engine.Conn) error,
 ) (v verdict, err error) {
-	pooled, err := db.SQL.Conn(ctx)
+	pooled, tx, err := db.begin(ctx, o)
 	if err != nil {
-		return settled, fmt.Errorf("get a connection: %w", err)
+		return settled, err
 	}
 	defer pooled.Close()
-	// The statements end with ctx, the transaction does not: a commit that was cut off would have an unknown outcome.
-	tx, err := pooled.BeginTx(context.WithoutCancel(ctx), o)
-	if err != nil {
-		return settled, fmt.Errorf("begin: %w", err)
-	}
 	done := false
 	defer func() {
 		if !done { // also when fn ends its goroutine
@@ -130,6 +143,25 @@ func (db *DB) attempt(
 	return settled, nil
 }
 
+// begin starts a transaction on a connection that works. The statements end with ctx, the transaction does not: a
+// commit that was cut off would have an unknown outcome.
+func (db *DB) begin(ctx context.Context, o *sql.TxOptions) (*sql.Conn, *sql.Tx, error) {
+	var last error
+	for range begins {
+		pooled, err := db.SQL.Conn(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("get a connection: %w", err)
+		}
+		tx, err := pooled.BeginTx(context.WithoutCancel(ctx), o)
+		if err == nil {
+			return pooled, tx, nil
+		}
+		last = err
+		_ = pooled.Raw(func(any) error { return driver.ErrBadConn }) // not for others either
+	}
+	return nil, nil, fmt.Errorf("begin: %w", last)
+}
+
 func call(fn func(engine.Conn) error, c engine.Conn) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -146,7 +178,7 @@ type conn struct {
 	tx       *sql.Tx
 	traits   Traits
 	careful  bool
-	lost     error            // the database has given the transaction up; on MariaDB more statements would commit one by one
+	lost     error            // the transaction is gone, or its connection; on MariaDB more statements would commit one by one
 	violated *store.Duplicate // the transaction is aborted by it
 	wentOn   bool             // there was a statement after the violation
 }
@@ -166,7 +198,7 @@ func (c *conn) judge(err error, text string) error {
 	if err == nil {
 		return nil
 	}
-	if c.traits.Retryable(err) {
+	if c.traits.Retryable(err) || c.traits.Lost(err) || errors.Is(err, driver.ErrBadConn) {
 		c.lost = err
 		return err
 	}

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -117,6 +119,79 @@ func TestSecondProcess(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("%d changes were not seen", len(want))
+	}
+}
+
+// killed makes this test's program the process that is killed.
+const killed = "ISOSPIN_TEST_KILLED_PROCESS"
+
+// TestKilled: a process is killed at any moment; what it answered is there, and nothing is half there.
+func TestKilled(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	things := storetest.Things()
+	put := func(s store.Store, who, n int) error {
+		return s.Write(ctx, func(tx store.WriteTx) error {
+			for half := range 2 { // a transaction is two rows
+				v := storetest.Thing{ID: fmt.Sprintf("%d-%d-%d", who, n, half), Name: fmt.Sprint(who, "-", n, half)}
+				if err := things.Insert(ctx, tx, &v); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if url := os.Getenv(killed); url != "" {
+		s := start(t, url, engine.Options{})
+		for who := range 8 {
+			go func() {
+				for n := 0; put(s, who, n) == nil; n++ {
+					fmt.Printf("answered %d-%d\n", who, n)
+				}
+			}()
+		}
+		<-ctx.Done()
+		return
+	}
+	url := "sqlite://" + filepath.Join(t.TempDir(), "isospin.db")
+	self, err := os.Executable()
+	must(t, err)
+	cmd := exec.Command(self, "-test.run=^TestKilled$", "-test.v")
+	cmd.Env = append(os.Environ(), killed+"="+url)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	var answered []string
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if id, ok := strings.CutPrefix(lines.Text(), "answered "); ok {
+			answered = append(answered, id)
+			if len(answered) == 300 {
+				must(t, cmd.Process.Kill()) // what it still writes into the pipe is read to the end
+			}
+		}
+	}
+	_ = cmd.Wait()
+	s := start(t, url, engine.Options{})
+	there := make(map[string]bool)
+	must(t, s.Read(ctx, func(tx store.Tx) error {
+		rows, err := things.Bodies(ctx, tx, store.List{})
+		for _, r := range rows {
+			there[r.ID] = true
+		}
+		return err
+	}))
+	for _, id := range answered {
+		if !there[id+"-0"] {
+			t.Errorf("%s was answered and is lost", id)
+		}
+	}
+	for id := range there {
+		if !there[id[:len(id)-1]+"0"] || !there[id[:len(id)-1]+"1"] {
+			t.Errorf("%s is half there", id)
+		}
+	}
+	if len(answered) < 300 {
+		t.Errorf("only %d were answered", len(answered))
 	}
 }
 

@@ -136,6 +136,45 @@ func testChangesUnderLoad(t *testing.T, open Open) {
 	await(t, onB, wantB)
 }
 
+// ConnectionsLost shows that a server goes on when all its connections are cut: transactions that had not begun to
+// commit are run again, and no change is missed. cut ends every connection but the one it runs on.
+func ConnectionsLost(t *testing.T, database NewDatabase, cut func(context.Context, store.WriteTx) error) {
+	open := database(t)
+	a, b := open(t, engine.Options{}), open(t, engine.Options{})
+	ctx := deadline(t)
+	in := listen(ctx, a)
+	want := make(map[string]bool)
+	var wg sync.WaitGroup
+	for w := range 4 {
+		for i := range 30 {
+			want[fmt.Sprintf("%d-%d", w, i)] = true
+		}
+		wg.Go(func() {
+			for i := range 30 {
+				id := fmt.Sprintf("%d-%d", w, i)
+				for {
+					err := touch(ctx, []store.Store{a, b}[w%2], id)
+					if err == nil {
+						break
+					}
+					if ctx.Err() != nil {
+						t.Error(err)
+						return
+					}
+					// The commit itself was cut off: what came of it nobody knows, so it is done again.
+				}
+			}
+		})
+	}
+	for range 5 {
+		if err := b.Write(ctx, func(tx store.WriteTx) error { return cut(ctx, tx) }); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	await(t, in, want)
+}
+
 // testChangesGap: who sleeps for longer than changes are kept is told.
 func testChangesGap(t *testing.T, open Open) {
 	clk := clock.NewManual(time.Now())
