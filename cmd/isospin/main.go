@@ -34,7 +34,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(serverCommand(), agentCommand(), hostCommand(), dbCommand(), configCommand(), lab.Command())
+	root.AddCommand(upCommand(), statusCommand(), whyCommand(), serverCommand(), agentCommand(), hostCommand(), dbCommand(), configCommand(), lab.Command())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

@@ -74,7 +74,7 @@ func NewAgent(c *config.Agent, env Env, e wire.Enrolment, dial func(context.Cont
 	if err != nil {
 		return nil, err
 	}
-	docs, unreadable, err := mirror.Open(filepath.Join(c.State.Dir, "mirror"))
+	docs, unreadable, err := mirror.Open(filepath.Join(c.State.Dir, "mirror"), env.Clock)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func NewAgent(c *config.Agent, env Env, e wire.Enrolment, dial func(context.Cont
 	a.register(h)
 	a.parts = append(h.parts(env, a.loop.Wake),
 		lifecycle.Part{Name: "interfaces", Run: watch.Run},
-		lifecycle.Part{Name: "loop", Run: func(ctx context.Context) error { return a.loop.Run(ctx, unreadable.Unreadable) },
+		lifecycle.Part{Name: "loop", Run: func(ctx context.Context) error { return a.loop.Run(ctx, unreadable) },
 			Stop: func(context.Context) error { return nil }},
 		lifecycle.Part{Name: "session", Run: a.session},
 		lifecycle.Part{Name: "mirror", Stop: func(context.Context) error { return docs.Close() }},
@@ -228,10 +228,11 @@ func (a *Agent) session(ctx context.Context) error {
 	return err
 }
 
-// sessionHandler hands what the link hears to the loop. ctx is that of the session's run, which ends it.
+// sessionHandler hands what the link hears to the loop.
 type sessionHandler struct {
 	agent *Agent
-	ctx   context.Context //nolint:containedctx // the link's Handler has none, and this is the run's own
+	// ctx is the run's own: the link's Run, which was called with it, waits for every method of its handler.
+	ctx context.Context
 }
 
 // Have lists the sets held.

@@ -12,7 +12,10 @@ import (
 	"isospin/internal/auth/identity"
 	"isospin/internal/config"
 	"isospin/internal/lifecycle"
+	"isospin/internal/service/hostcred"
+	"isospin/internal/service/ml2"
 	"isospin/internal/service/tasks"
+	"isospin/internal/session"
 	"isospin/internal/store/engine"
 )
 
@@ -31,12 +34,16 @@ type Server struct {
 	store    *engine.Engine
 	core     *Core
 	identity *identity.Service
-	listener net.Listener
+	who      auth.Authenticator
+	keeper   *hostcred.Keeper
+	listener net.Listener // the API's
+	sessions net.Listener // the hosts'
 	parts    []lifecycle.Part
 }
 
-// NewServer opens the database and the API's listener and makes all parts; nothing runs yet. Close undoes it.
-func NewServer(ctx context.Context, c *config.Server, env Env) (s *Server, err error) {
+// NewServer opens the database and the API's listener and makes all parts; nothing runs yet. Close undoes it. extra are
+// mechanism drivers from outside the tree, asked first.
+func NewServer(ctx context.Context, c *config.Server, env Env, extra ...ml2.MechanismDriver) (s *Server, err error) {
 	s = &Server{cfg: c, env: env}
 	defer func() {
 		if err != nil {
@@ -61,8 +68,12 @@ func NewServer(ctx context.Context, c *config.Server, env Env) (s *Server, err e
 	if s.listener, err = Listen(ctx, net.JoinHostPort(c.API.BindHost, fmt.Sprint(c.API.BindPort))); err != nil {
 		return s, err
 	}
+	if s.sessions, err = Listen(ctx, c.Isospin.SessionListen); err != nil {
+		return s, err
+	}
+	s.keeper = hostcred.New(s.store, env.Clock)
 	id := env.IDs.UUID()
-	if s.core, err = NewCore(c, env, s.store, id); err != nil {
+	if s.core, err = NewCore(c, env, s.store, id, extra...); err != nil {
 		return s, err
 	}
 	if err := s.core.Prepare(ctx); err != nil {
@@ -72,13 +83,13 @@ func NewServer(ctx context.Context, c *config.Server, env Env) (s *Server, err e
 	if err != nil {
 		return s, err
 	}
-	s.identity = ident
+	s.identity, s.who = ident, who
 	api, err := s.core.API(c, env, who, rules)
 	if err != nil {
 		return s, err
 	}
 	s.env.Health.Add("database", func(ctx context.Context) error { return s.ping(ctx) })
-	return s, s.assemble(api)
+	return s, s.assemble(ctx, api)
 }
 
 func (s *Server) ping(ctx context.Context) error {
@@ -88,16 +99,22 @@ func (s *Server) ping(ctx context.Context) error {
 // Address is where the API listens.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-func (s *Server) assemble(api http.Handler) error {
+func (s *Server) assemble(ctx context.Context, api http.Handler) error {
 	c := s.cfg
 	apart := c.Isospin.MetricsListen != ""
-	srv := HTTPServer(Routes(api, s.identity, s.env, apart), s.env.Log)
+	mux := Routes(api, s.identity, s.env, apart)
+	s.operators(mux)
+	srv := HTTPServer(mux, s.env.Log)
+	hosts, err := s.sessionPart(ctx)
+	if err != nil {
+		return err
+	}
 	s.register()
 	if s.identity != nil {
 		s.parts = append(s.parts, lifecycle.Part{Name: "identity", Start: func(context.Context) error { return s.identity.WriteClouds(s.Address()) }})
 	}
 	runner := tasks.New(s.store, s.env.Log, 4, s.core.Remote.Handlers()...)
-	s.parts = append(s.parts, lifecycle.Part{Name: "tasks", Run: runner.Run})
+	s.parts = append(s.parts, lifecycle.Part{Name: "tasks", Run: runner.Run}, lifecycle.Part{Name: "agents", Run: s.core.Agents.Run}, hosts)
 	if apart {
 		s.parts = append(s.parts, HealthServer(c.Isospin.MetricsListen, s.env))
 	}
@@ -109,6 +126,23 @@ func (s *Server) assemble(api http.Handler) error {
 	}, Stop: srv.Shutdown})
 	return nil
 }
+
+// sessionPart serves the hosts.
+func (s *Server) sessionPart(ctx context.Context) (lifecycle.Part, error) {
+	addrs := append(sessionAddresses(s.cfg), s.sessions.Addr().String())
+	creds, err := s.keeper.ServerTLS(ctx, addrs, func(peer string, err error) {
+		s.env.Log.Warn("a client of the session listener was refused", "peer", peer, "err", err)
+	})
+	if err != nil {
+		return lifecycle.Part{}, fmt.Errorf("certificate of the session listener: %w", err)
+	}
+	srv := session.New(session.Config{Store: s.store, Kinds: s.core.Kinds(s.cfg), Credentials: s.keeper, Presence: s.core.Agents,
+		Statuses: s.core.Status, Clock: s.env.Clock, Log: s.env.Log, Name: s.cfg.Host.Host, DownTime: s.cfg.Scheduling.AgentDownTime})
+	return lifecycle.Part{Name: "sessions", Run: func(ctx context.Context) error { return srv.Run(ctx, s.sessions, creds) }}, nil
+}
+
+// SessionAddress is where hosts open their sessions.
+func (s *Server) SessionAddress() string { return s.sessions.Addr().String() }
 
 func (s *Server) register() {
 	reg := s.env.Registry
@@ -125,6 +159,11 @@ func (s *Server) Close() error {
 	var errs []error
 	if s.listener != nil {
 		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if s.sessions != nil {
+		if err := s.sessions.Close(); !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}

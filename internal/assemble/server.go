@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,14 +18,24 @@ import (
 	"isospin/internal/auth/identity"
 	"isospin/internal/clock"
 	"isospin/internal/config"
+	"isospin/internal/document"
+	"isospin/internal/document/dhcp"
+	"isospin/internal/document/forward"
+	"isospin/internal/document/network"
+	"isospin/internal/document/port"
+	"isospin/internal/document/reservation"
+	secgroupdoc "isospin/internal/document/secgroup"
+	"isospin/internal/document/subnet"
 	"isospin/internal/ident"
 	"isospin/internal/model"
 	"isospin/internal/policy"
 	"isospin/internal/rest"
 	"isospin/internal/service"
+	"isospin/internal/service/agents"
 	"isospin/internal/service/ipam"
 	"isospin/internal/service/ml2"
 	"isospin/internal/service/secgroup"
+	"isospin/internal/service/status"
 	"isospin/internal/store"
 	"isospin/internal/store/engine"
 	"isospin/internal/store/open"
@@ -87,7 +96,8 @@ type Core struct {
 	Store     store.Store
 	ML2       *ml2.Plugin
 	Groups    *secgroup.Plugin
-	hosts     ml2.Hosts
+	Agents    *agents.Plugin
+	Status    *status.Plugin
 	Remote    *ml2.RemoteBinder
 	Networks  *ml2.Networks
 	Subnets   *ml2.Subnets
@@ -129,9 +139,10 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 	}
 	core := &Core{Store: st, Networks: ml2.NewNetworks(), Subnets: ml2.NewSubnets(), Ports: ml2.NewPorts(),
 		Rules: secgroup.NewRules(), GroupRows: secgroup.NewGroups(), Types: tm}
-	core.hosts = nobody{}
+	core.Agents = agents.New(agents.Config{Agents: agents.NewAgents(), Store: st, Clock: env.Clock, IDs: env.IDs, Log: env.Log,
+		ServerID: serverID, ServerName: c.Host.Host, DownTime: c.Scheduling.AgentDownTime})
 	core.ML2 = ml2.New(ml2.Config{Networks: core.Networks, Subnets: core.Subnets, Ports: core.Ports, Types: tm,
-		Mechanisms: ml2.NewMechanismManager(drivers, core.hosts), IPAM: ipam.New(env.IDs), Clock: env.Clock, IDs: env.IDs,
+		Mechanisms: ml2.NewMechanismManager(drivers, core.Agents), IPAM: ipam.New(env.IDs), Clock: env.Clock, IDs: env.IDs,
 		BaseMAC: c.Limits.BaseMAC})
 	core.Groups = secgroup.New(secgroup.Config{Groups: core.GroupRows, Rules: core.Rules, Clock: env.Clock, IDs: env.IDs})
 	core.Remote = ml2.NewRemoteBinder(core.ML2, st)
@@ -139,8 +150,17 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 		Networks: []service.Guard[model.Network]{secgroup.NetworkGuard{Plugin: core.Groups}},
 		Ports:    []service.Guard[model.Port]{secgroup.PortGuard{Plugin: core.Groups}},
 	})
-	core.plugins = []plugin{core.ML2, core.Groups}
+	core.Status = status.New(status.Config{Store: st, Ports: core.Ports, Binder: core.ML2, Agents: core.Agents, Clock: env.Clock, Log: env.Log})
+	core.Agents.Follow(core.ML2)
+	core.plugins = []plugin{core.ML2, core.Groups, core.Agents}
 	return core, nil
+}
+
+// Kinds are the documents that hosts are sent.
+func (k *Core) Kinds(c *config.Server) []document.Kind {
+	return []document.Kind{port.New(k.Ports), network.New(k.Networks), subnet.New(k.Subnets), forward.New(k.Ports),
+		dhcp.New(c.Host.DNSDomain, time.Duration(c.DHCP.LeaseSeconds)*time.Second), reservation.New(k.Ports),
+		secgroupdoc.NewGroup(k.GroupRows), secgroupdoc.NewRule(k.Rules), secgroupdoc.NewMember(k.Ports)}
 }
 
 // Prepare brings the pools in the database in line with the configuration.
@@ -150,9 +170,7 @@ func (k *Core) Prepare(ctx context.Context) error {
 
 // API joins the plugins to the routes.
 func (k *Core) API(c *config.Server, env Env, who auth.Authenticator, rules *policy.Engine) (*rest.Server, error) {
-	reg, err := catalogue.Build(slices.DeleteFunc(catalogue.Served(), func(a string) bool {
-		return strings.HasPrefix(a, "agent") || strings.Contains(a, "availability_zone")
-	}))
+	reg, err := catalogue.Build(catalogue.Served())
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +248,7 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 }
 
 // Routes joins the API, the identity and what a process tells of itself on one address.
-func Routes(api http.Handler, id *identity.Service, env Env, apart bool) http.Handler {
+func Routes(api http.Handler, id *identity.Service, env Env, apart bool) *Mux {
 	mux := http.NewServeMux()
 	mux.Handle("/", api)
 	if id != nil {
@@ -243,34 +261,26 @@ func Routes(api http.Handler, id *identity.Service, env Env, apart bool) http.Ha
 			mux.Handle(path, own)
 		}
 	}
-	return plainPaths{mux: mux, api: api}
+	return &Mux{ServeMux: mux, api: api}
 }
 
-// plainPaths keeps ServeMux from redirecting API paths that it would clean: the API answers them itself.
-type plainPaths struct {
-	mux *http.ServeMux
+// Mux is a ServeMux that leaves API paths as they are: it would clean them and redirect, where the API answers itself.
+type Mux struct {
+	*http.ServeMux
 	api http.Handler
 }
 
 // ServeHTTP sends what is the API's straight to it.
-func (p plainPaths) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/v2.0") || r.URL.Path == "/" {
-		p.api.ServeHTTP(w, r)
+		m.api.ServeHTTP(w, r)
 		return
 	}
-	p.mux.ServeHTTP(w, r)
+	m.ServeMux.ServeHTTP(w, r)
 }
 
 // HTTPServer bounds what a client may keep the server waiting for.
 func HTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
-}
-
-// nobody knows no host.
-type nobody struct{}
-
-// Host is a host without agents.
-func (nobody) Host(_ context.Context, _ store.Tx, name string) (model.Host, error) {
-	return model.Host{Name: name}, nil
 }
