@@ -77,6 +77,11 @@ func New(c Config, bindings ...Binding) (*Server, error) {
 				e.guarded = append(e.guarded, a.Name)
 			}
 		}
+		for name := range b.fields {
+			if _, known := res.Attribute(name); !known {
+				e.hidden[name] = true // the registry is the gate: the model may hold more
+			}
+		}
 		s.byName[b.Collection] = e
 		s.byTable[b.table.TableName()] = e
 	}

@@ -66,7 +66,6 @@ func Served() []string {
 		"security-group", "stateful-security-group", "security-groups-normalized-cidr",
 		"security-groups-rules-belongs-to-default-sg", "port-security-groups-filtering",
 		"agent", "agent-resources-synced", "agent_sort_key",
-		"availability_zone", "availability_zone_filter", "network_availability_zone",
 		"standard-attr-description", "standard-attr-timestamp", "standard-attr-revisions", "revision-if-match",
 		"pagination", "sorting", "filter-validation", "empty-string-filtering", "project-id", "ip-substring-filtering",
 	}
