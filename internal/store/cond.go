@@ -25,8 +25,12 @@ func Eq(column string, v any) Cond {
 	return Cond{SQL: column + " = ?", Args: []any{v}}
 }
 
+// MaxIn is how many values one In takes: a statement has at most some 32,000 arguments on SQLite. Longer lists go
+// through slices.Chunk.
+const MaxIn = 1 << 14
+
 // In is membership; an empty list is false. The last value is repeated up to a power of two, so that lists of
-// all lengths share few texts and with them prepared statements. The databases take some 32,000 arguments.
+// all lengths share few texts and with them prepared statements. At most MaxIn values.
 func In[T any](column string, vs []T) Cond {
 	switch len(vs) {
 	case 0:

@@ -11,7 +11,7 @@
 //	{{.Long}}     text of any length that is not indexed
 //	{{.Body}}     a row's JSON
 //	{{.Int}}      64 bits; {{.Bool}} truth; {{.Bytes}} bytes of any length
-//	{{.Serial}}   a primary key that counts
+//	{{.Serial}}   a primary key that counts; the ids of deleted rows may come again
 //	{{.Table}}    after the closing parenthesis of a table
 //
 // Every table of a store.Table has: id {{.Key 36}} NOT NULL PRIMARY KEY, project_id {{.Key 255}},
@@ -54,7 +54,9 @@ func wordsOf(dialect string) (words, goose.Dialect, error) {
 	case "sqlite":
 		return words{
 			Long: "TEXT", Body: "TEXT", Int: "INTEGER", Bool: "BOOLEAN", Bytes: "BLOB",
-			Serial: "INTEGER PRIMARY KEY AUTOINCREMENT",
+			// Without AUTOINCREMENT, which writes one more page every time; the highest id of all is not given anew
+			// as long as its row stays.
+			Serial: "INTEGER PRIMARY KEY",
 			text:   func(int) string { return "TEXT" },
 		}, goose.DialectSQLite3, nil
 	case "postgres":

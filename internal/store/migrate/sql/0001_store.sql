@@ -1,13 +1,12 @@
 -- What every server needs: what was committed, what is owed, who runs, and whose turn a chore is.
 
--- One row a transaction: the documents that it may have altered and the sets that hold them.
+-- One row a transaction: the documents that it may have altered and the sets that hold them. at grows with the id,
+-- so that it needs no index of its own, which every commit would have to write.
 CREATE TABLE changes (
     id {{.Serial}},
     at {{.Int}} NOT NULL,
     body {{.Body}} NOT NULL
 ){{.Table}};
-
-CREATE INDEX changes_at ON changes (at);
 
 -- Work owed once. due and the lease are milliseconds since 1970; claim names who works on it.
 CREATE TABLE tasks (
