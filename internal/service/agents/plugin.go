@@ -61,6 +61,11 @@ type HostFollower interface {
 	HostReady(ctx context.Context, tx store.WriteTx, host string) error
 }
 
+// Committer is the part of a HostFollower that acts once the transaction is there for all to see; it must not block.
+type Committer interface {
+	Committed(host string)
+}
+
 // Config is what the plugin is made of.
 type Config struct {
 	Agents *Agents

@@ -67,6 +67,11 @@ func (p *Plugin) assert(ctx context.Context, host string, facts *wire.Facts) err
 		return fmt.Errorf("make use of host %s: %w", host, err)
 	}
 	p.owe(host, false)
+	for _, f := range p.followers {
+		if c, ok := f.(Committer); ok {
+			c.Committed(host)
+		}
+	}
 	return nil
 }
 
