@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 
 	"isospin/internal/auth"
 	"isospin/internal/auth/identity"
@@ -113,8 +114,9 @@ func (s *Server) assemble(ctx context.Context, api http.Handler) error {
 	if s.identity != nil {
 		s.parts = append(s.parts, lifecycle.Part{Name: "identity", Start: func(context.Context) error { return s.identity.WriteClouds(s.Address()) }})
 	}
-	runner := tasks.New(s.store, s.env.Log, 4, s.core.Remote.Handlers()...)
-	s.parts = append(s.parts, lifecycle.Part{Name: "tasks", Run: runner.Run}, lifecycle.Part{Name: "agents", Run: s.core.Agents.Run}, hosts)
+	runner := tasks.New(s.store, s.env.Log, 4, slices.Concat(s.core.Remote.Handlers(), s.core.DHCP.Handlers())...)
+	s.parts = append(s.parts, lifecycle.Part{Name: "tasks", Run: runner.Run}, lifecycle.Part{Name: "agents", Run: s.core.Agents.Run},
+		lifecycle.Part{Name: "dhcp scheduling", Run: s.core.DHCP.Run}, hosts)
 	if apart {
 		s.parts = append(s.parts, HealthServer(c.Isospin.MetricsListen, s.env))
 	}

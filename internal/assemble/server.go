@@ -32,6 +32,7 @@ import (
 	"isospin/internal/rest"
 	"isospin/internal/service"
 	"isospin/internal/service/agents"
+	dhcpservice "isospin/internal/service/dhcp"
 	"isospin/internal/service/ipam"
 	"isospin/internal/service/ml2"
 	"isospin/internal/service/secgroup"
@@ -98,6 +99,7 @@ type Core struct {
 	Groups    *secgroup.Plugin
 	Agents    *agents.Plugin
 	Status    *status.Plugin
+	DHCP      *dhcpservice.Plugin
 	Remote    *ml2.RemoteBinder
 	Networks  *ml2.Networks
 	Subnets   *ml2.Subnets
@@ -146,12 +148,17 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 		BaseMAC: c.Limits.BaseMAC})
 	core.Groups = secgroup.New(secgroup.Config{Groups: core.GroupRows, Rules: core.Rules, Clock: env.Clock, IDs: env.IDs})
 	core.Remote = ml2.NewRemoteBinder(core.ML2, st)
+	core.DHCP = dhcpservice.New(dhcpservice.Config{Store: st, Networks: core.Networks, Subnets: core.Subnets, Rows: core.Ports, Ports: core.ML2,
+		Agents: core.Agents, Clock: env.Clock, Log: env.Log, PerNetwork: c.Scheduling.DHCPAgents, Zones: c.Plugins.DefaultZones,
+		Stay: !c.Scheduling.DHCPFailover, Wait: !c.Scheduling.NetworkAutoSchedule})
 	core.ML2.Guard(ml2.Guards{
-		Networks: []service.Guard[model.Network]{secgroup.NetworkGuard{Plugin: core.Groups}},
-		Ports:    []service.Guard[model.Port]{secgroup.PortGuard{Plugin: core.Groups}},
+		Networks:        []service.Guard[model.Network]{secgroup.NetworkGuard{Plugin: core.Groups}},
+		Ports:           []service.Guard[model.Port]{secgroup.PortGuard{Plugin: core.Groups}},
+		NetworksWritten: []service.Follower[model.Network]{dhcpservice.NetworkFollower{Plugin: core.DHCP}},
+		SubnetsWritten:  []service.Follower[model.Subnet]{dhcpservice.SubnetFollower{Plugin: core.DHCP}},
 	})
 	core.Status = status.New(status.Config{Store: st, Ports: core.Ports, Binder: core.ML2, Agents: core.Agents, Clock: env.Clock, Log: env.Log})
-	core.Agents.Follow(core.ML2)
+	core.Agents.Follow(core.ML2, core.DHCP)
 	core.plugins = []plugin{core.ML2, core.Groups, core.Agents}
 	return core, nil
 }
