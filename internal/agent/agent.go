@@ -19,8 +19,8 @@ type View interface {
 	Get(kind, id string) (proto.Message, bool)
 	// All walks the documents of a kind, in no order.
 	All(kind string) iter.Seq2[string, proto.Message]
-	// In walks the documents of a kind that refer to an id through the named index: ports and forwards "by network",
-	// reservations "by network", ports "by group", rules "by group", members "by group", subnets "by network".
+	// In walks the documents of a kind that refer to an id through the named index: ports, forwards, reservations and
+	// subnets ByNetwork; ports, rules and members ByGroup.
 	In(kind, index, id string) iter.Seq2[string, proto.Message]
 	// Synced tells whether every set that this host must hold is whole (from the server, or from the disk
 	// mirror that was whole when it was written).
@@ -34,40 +34,58 @@ const (
 )
 
 // Feature turns documents into desired kernel objects. Sync is a function of the view and of the observations
-// that the feature's constructor was given as snapshots (interfaces present on the integration bridge): it may fill Targets, it may not do
-// I/O, sleep, or remember what it said last time beyond what it can throw away.
+// that the feature's constructor was given as snapshots (interfaces present on the integration bridge): it may fill Targets,
+// it may not do I/O, sleep, or remember what it said last time beyond what it can throw away.
 type Feature interface {
 	// Name is also the entity in whose name statuses are reported.
 	Name() string
 	// Kinds are the kinds of documents that it reads.
 	Kinds() []string
 	// Sync refills what the dirty documents concern. all asks it to look at every document: after a start, or
-	// when what it observes changed as a whole. An error is that of the keys it names; the others were done.
-	Sync(v View, dirty []change.Key, all bool) Faults
+	// when what it observes changed as a whole.
+	Sync(v View, dirty []change.Key, all bool) Result
 }
 
-// Faults are documents that a feature could not turn into objects, with the reason, which is reported.
-type Faults map[change.Key]error
+// Result is what a Sync found out.
+type Result struct {
+	// Faults are the documents that were looked at: those that could not be turned into objects with the reason, which is
+	// reported, and with nil those that could, also when the Sync before said otherwise.
+	Faults map[change.Key]error
+	// Ports are those whose report may be another now.
+	Ports []string
+}
 
-// Observer is the part of a Feature that looks at more than documents: Changed yields the keys that something
-// outside the mirror touched (an interface came or went), and the loop calls Sync with them.
+// Observer is the part of a Feature that looks at more than documents.
 type Observer interface {
+	// Changed yields the keys that something outside the mirror touched (an interface came or went), and the loop calls Sync
+	// with them; nil asks for a Sync of all. One is sent when Observed becomes true.
 	Changed() <-chan []change.Key
+	// Observed tells whether there was a first look. Until then what the feature wants is not the whole of it:
+	// nothing is deleted, and nothing is said in its name.
+	Observed() bool
 }
 
-// PortState is what a feature says of a port. A DONE is reported as such only once nothing that the feature wants on the
-// port's behalf is unsettled.
+// PortState is what is said of a port.
 type PortState struct {
 	Generation int64
 	State      wire.State
 	Detail     string
-	// Needs is a further Doc of the feature's whose objects must be there too: the network's, beside the port's own.
-	Needs string
+}
+
+// Report is what a feature says of a port, and what has to be true besides for its DONE to be said.
+type Report struct {
+	PortState
+	// Docs are further Docs of the feature's owners whose objects must be there too: the network's, beside the port's own.
+	Docs []string
+	// Documents are those whose faults are the port's too, beside its own.
+	Documents []change.Key
+	// After is another port of this host that EntityL2 must have wired before; empty for none.
+	After string
 }
 
 // Reporter is the part of a Feature that answers for ports. Objects that a feature wants on behalf of a port have the
 // port's id as their reconcile.Owner's Doc.
 type Reporter interface {
 	// Report tells how far a port is; ok is false while it is not this feature's business.
-	Report(v View, portID string) (s PortState, ok bool)
+	Report(v View, portID string) (r Report, ok bool)
 }

@@ -2,10 +2,9 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"isospin/internal/change"
@@ -17,10 +16,12 @@ import (
 // Documents is the mirror as the loop drives it.
 type Documents interface {
 	View
-	// Apply takes one frame; dirty are the documents that it touched. An error ends the session.
+	// Apply takes one frame; dirty are the documents that it touched, unreadable those of them that cannot be used. An
+	// error ends the session, and only that.
 	Apply(f *wire.Frame) (dirty []change.Key, unreadable map[change.Key]error, err error)
-	SetSynced() error
-	// Flush is called when a burst of frames is over.
+	// SetSynced is told that every set is whole; dirty are documents of sets that turned out to be held no more.
+	SetSynced() (dirty []change.Key)
+	// Flush makes what was applied outlive the process; called before it is acted upon.
 	Flush() error
 }
 
@@ -28,7 +29,8 @@ type Documents interface {
 // mirror, features and stages; the link and the monitors hand events to it.
 type Loop struct {
 	Documents Documents
-	Features  []Feature
+	// Features in the order in which they speak: one whose reports wait for another's ports comes after it.
+	Features []Feature
 	// Stages are in dependency order: what others stand on first.
 	Stages []reconcile.Stage
 	// Report takes statuses and returns when a server has them, or ctx ends.
@@ -40,11 +42,13 @@ type Loop struct {
 	wake    chan struct{}
 	changed chan []change.Key
 	reports reporter
-	// open are ports whose report is not final: looked at again after every pass.
-	open map[string]bool
-	said map[statusKey]PortState
-	// faults are what each feature could not convert when it last looked.
-	faults map[string]Faults
+	speech  speech
+	// whole are the features that had a Sync of all after their first look.
+	whole map[string]bool
+	// unreadable are documents that were reported as such.
+	unreadable map[change.Key]bool
+	// trouble is what each stage failed with last, so that it is logged once.
+	trouble map[string]string
 }
 
 type frameEvent struct {
@@ -52,20 +56,19 @@ type frameEvent struct {
 	answer chan<- error
 }
 
-type statusKey struct{ entity, port string }
-
 // gather is how long the loop waits for more after a first event, so that a burst costs one pass.
-const gather = time.Millisecond
+const gather = 500 * time.Microsecond
 
 // Init makes the loop ready; called once, before Run and before anything is handed to it.
 func (l *Loop) Init() {
 	l.frames = make(chan frameEvent)
 	l.wake = make(chan struct{}, 1)
 	l.changed = make(chan []change.Key)
-	l.open = map[string]bool{}
-	l.said = map[statusKey]PortState{}
-	l.faults = map[string]Faults{}
+	l.whole = map[string]bool{}
+	l.unreadable = map[change.Key]bool{}
+	l.trouble = map[string]string{}
 	l.reports = newReporter(l.Report, l.Log)
+	l.speech = newSpeech(l.reports.add)
 }
 
 // Frame hands a frame to the loop and returns when the mirror has it. Any goroutine may call it.
@@ -103,32 +106,26 @@ func (l *Loop) Wake() {
 // Run works until ctx ends. unreadable are documents of the mirror that could not be read at the start.
 func (l *Loop) Run(ctx context.Context, unreadable map[change.Key]error) error {
 	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	defer cancel()
-	done := make(chan struct{})
-	observers := 0
 	for _, f := range l.Features {
 		if o, ok := f.(Observer); ok {
-			observers++
-			go func() { l.forward(ctx, o.Changed()); done <- struct{}{} }()
+			wg.Go(func() { l.forward(ctx, o.Changed()) })
 		}
 	}
-	observers++
-	go func() { l.reports.run(ctx); done <- struct{}{} }()
-	defer func() {
-		for range observers {
-			<-done
-		}
-	}()
-	l.set(unreadable)
+	wg.Go(func() { l.reports.run(ctx) })
+	l.aside(unreadable)
 	work := batch{all: true}
 	for {
 		l.pass(ctx, work)
-		if err := l.Documents.Flush(); err != nil {
-			l.Log.Warn("mirror cannot be written", slog.Any("err", err))
-		}
 		var ok bool
 		if work, ok = l.next(ctx); !ok {
 			return nil
+		}
+		// Before the kernel follows the documents: a killed agent must know at its next start what it made.
+		if err := l.Documents.Flush(); err != nil {
+			l.Log.Warn("mirror cannot be written", slog.Any("err", err))
 		}
 	}
 }
@@ -170,9 +167,7 @@ func (l *Loop) next(ctx context.Context) (batch, bool) {
 		case e := <-l.frames:
 			l.take(e, &b)
 		case keys := <-l.changed:
-			if keys == nil {
-				b.all = true // the observer lost count
-			}
+			b.all = b.all || keys == nil
 			b.dirty = append(b.dirty, keys...)
 		case <-l.wake:
 		case <-retry:
@@ -188,24 +183,32 @@ func (l *Loop) next(ctx context.Context) (batch, bool) {
 	}
 }
 
-// take applies one frame.
+// take applies one frame, or the word that all sets are whole.
 func (l *Loop) take(e frameEvent, b *batch) {
 	if e.frame == nil {
-		if !l.Documents.Synced() {
-			b.all = true
-		}
-		e.answer <- l.Documents.SetSynced()
+		b.all = b.all || !l.Documents.Synced()
+		b.dirty = append(b.dirty, l.Documents.SetSynced()...)
+		e.answer <- nil
 		return
 	}
 	dirty, unreadable, err := l.Documents.Apply(e.frame)
 	b.dirty = append(b.dirty, dirty...)
-	l.set(unreadable)
+	l.aside(unreadable)
+	for _, k := range dirty {
+		if l.unreadable[k] && unreadable[k] == nil {
+			delete(l.unreadable, k)
+			if _, there := l.Documents.Get(k.Kind, k.ID); there {
+				l.reports.add(&wire.Status{Kind: k.Kind, Id: k.ID, Entity: wire.EntityMirror, State: wire.State_DONE})
+			}
+		}
+	}
 	e.answer <- err
 }
 
-// set reports documents that cannot be read.
-func (l *Loop) set(unreadable map[change.Key]error) {
+// aside reports documents that cannot be read.
+func (l *Loop) aside(unreadable map[change.Key]error) {
 	for k, err := range unreadable {
+		l.unreadable[k] = true
 		l.Log.Warn("document set aside", slog.String("kind", k.Kind), slog.String("id", k.ID), slog.Any("err", err))
 		l.reports.add(&wire.Status{Kind: k.Kind, Id: k.ID, Entity: wire.EntityMirror, State: wire.State_FAILED, Detail: err.Error()})
 	}
@@ -233,100 +236,42 @@ func (l *Loop) pass(ctx context.Context, b batch) {
 				continue
 			}
 		}
-		l.remember(f.Name(), mine, b.all, f.Sync(l.Documents, mine, b.all))
+		o, looks := f.(Observer)
+		seen := !looks || o.Observed() // before the Sync, which may see more
+		l.speech.heard(f.Name(), f.Sync(l.Documents, mine, b.all))
+		l.whole[f.Name()] = l.whole[f.Name()] || b.all && seen
 	}
-	synced := l.Documents.Synced()
+	inSync := l.Documents.Synced()
+	for _, f := range l.Features {
+		inSync = inSync && l.whole[f.Name()]
+	}
 	for _, s := range l.Stages {
-		s.SetInSync(synced)
-		if err := s.Grow(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			l.Log.Warn("stage cannot grow", slog.String("stage", s.Name()), slog.Any("err", err))
-		}
+		s.SetInSync(inSync)
+		l.tell(ctx, s, "stage cannot grow", s.Grow(ctx))
 	}
 	for _, s := range slices.Backward(l.Stages) {
-		if err := s.Shrink(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			l.Log.Warn("stage cannot shrink", slog.String("stage", s.Name()), slog.Any("err", err))
-		}
+		l.tell(ctx, s, "stage cannot shrink", s.Shrink(ctx))
 	}
-	l.speak(b)
-}
-
-// remember keeps a feature's faults until it looks at their documents again.
-func (l *Loop) remember(feature string, looked []change.Key, all bool, found Faults) {
-	kept := l.faults[feature]
-	if all || kept == nil {
-		kept = Faults{}
-		l.faults[feature] = kept
+	if ctx.Err() != nil {
+		return // what failed failed because the agent stops
 	}
-	for _, k := range looked {
-		delete(kept, k)
-	}
-	maps.Copy(kept, found)
-}
-
-// speak reports the ports that the pass touched, and those that were not final before.
-func (l *Loop) speak(b batch) {
-	ports := l.open
-	l.open = map[string]bool{}
-	for _, k := range b.dirty {
-		if k.Kind == wire.KindPort || k.Kind == wire.KindReservation {
-			ports[k.ID] = true
-		}
-		if k.Kind == wire.KindDHCP {
-			for id := range l.Documents.In(wire.KindReservation, ByNetwork, k.ID) {
-				ports[id] = true
-			}
-		}
-	}
-	if b.all {
-		for _, kind := range []string{wire.KindPort, wire.KindReservation} {
-			for id := range l.Documents.All(kind) {
-				ports[id] = true
-			}
-		}
-		for k := range l.said {
-			ports[k.port] = true
-		}
-	}
-	waiting := map[reconcile.Owner]error{}
-	for _, s := range l.Stages {
-		for owner, err := range s.Unsettled() {
-			waiting[owner] = err
-			ports[owner.Doc] = true
-		}
-	}
-	for id := range ports {
-		for _, f := range l.Features {
-			if r, ok := f.(Reporter); ok {
-				l.speakOf(id, f.Name(), r, waiting)
-			}
+	l.speech.waiting(l.Stages)
+	for _, f := range l.Features {
+		if r, ok := f.(Reporter); ok && l.whole[f.Name()] {
+			l.speech.speak(l.Documents, f.Name(), r, b.all)
 		}
 	}
 }
 
-func (l *Loop) speakOf(id, entity string, r Reporter, waiting map[reconcile.Owner]error) {
-	k := statusKey{entity, id}
-	state, ok := r.Report(l.Documents, id)
-	if !ok {
-		delete(l.said, k)
-		return
+// tell logs what a stage failed with, once.
+func (l *Loop) tell(ctx context.Context, s reconcile.Stage, what string, err error) {
+	k := s.Name() + what
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		delete(l.trouble, k)
+	case l.trouble[k] != err.Error():
+		l.trouble[k] = err.Error()
+		l.Log.Warn(what, slog.String("stage", s.Name()), slog.Any("err", err))
 	}
-	err := waiting[reconcile.Owner{Feature: entity, Doc: id}]
-	if err == nil && state.Needs != "" {
-		err = waiting[reconcile.Owner{Feature: entity, Doc: state.Needs}]
-	}
-	if err != nil && state.State == wire.State_DONE {
-		l.open[id] = true
-		state.State, state.Detail = wire.State_PENDING, err.Error()
-		if !errors.Is(err, reconcile.ErrPending) {
-			state.State = wire.State_FAILED
-		}
-	}
-	if err := l.faults[entity][change.Key{Kind: wire.KindPort, ID: id}]; err != nil {
-		state.State, state.Detail = wire.State_FAILED, err.Error()
-	}
-	if before, said := l.said[k]; said && before == state {
-		return
-	}
-	l.said[k] = state
-	l.reports.add(&wire.Status{Kind: wire.KindPort, Id: id, Generation: state.Generation, Entity: entity, State: state.State, Detail: state.Detail})
 }

@@ -6,28 +6,37 @@ package mirror
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"isospin/internal/agent"
 	"isospin/internal/change"
+	"isospin/internal/clock"
 	"isospin/internal/wire"
 )
 
-// ErrHash says that a set's hash after a frame is not the server's: the set is fetched anew with the next session.
+// ErrHash says that a set is not what the server has: it is fetched anew with the next session. What was known of it stays
+// until then.
 var ErrHash = errors.New("mirror: the set differs from the server's")
 
 // Mirror is the documents of one host. Apply and the View are for one goroutine, the loop's; Have may be called by any.
 type Mirror struct {
 	mu      sync.Mutex // sets, between Apply and Have
 	sets    map[change.Set]*set
-	kinds   map[string]map[string]proto.Message
-	indexes map[index]map[string]struct{}
+	holders map[change.Key]int // in how many sets a document is
+	bytes   int64              // of all documents, as they count for the journal's length
+
+	documents
+	unreadable map[change.Key]error
+
 	journal *journal
+	clock   clock.Clock
+	retry   time.Time // a broken journal is not replaced sooner
 	synced  bool
 }
 
@@ -36,44 +45,41 @@ type set struct {
 	docs    map[change.Key]*wire.Document
 	hash    uint64
 	whole   bool
-	staging map[change.Key]struct{}
-}
-
-type index struct{ kind, name, id string }
-
-// Result is what a replayed or applied frame did.
-type Result struct {
-	Dirty []change.Key
-	// Unreadable are documents that this build cannot read; they are set aside and stop no other.
-	Unreadable map[change.Key]error
+	staging map[change.Key]uint64 // the documents' hashes
 }
 
 // Memory makes a mirror without a journal.
 func Memory() *Mirror {
-	return &Mirror{sets: map[change.Set]*set{}, kinds: map[string]map[string]proto.Message{}, indexes: map[index]map[string]struct{}{}}
+	return &Mirror{sets: map[change.Set]*set{}, holders: map[change.Key]int{}, documents: newDocuments(),
+		unreadable: map[change.Key]error{}, clock: clock.System{}}
 }
 
-// Open reads the journal below dir and goes on writing it. A journal that ends in a torn record is cut there; what
-// it lost is fetched again, since hashes no longer agree.
-func Open(dir string) (*Mirror, Result, error) {
-	m := Memory()
-	all := Result{Unreadable: map[change.Key]error{}}
-	j, err := openJournal(dir, func(r record) {
-		if r.synced {
-			m.synced = true
-			return
-		}
-		res, err := m.apply(r.frame)
-		if err != nil {
-			return // the set is no longer whole, which is all that matters
-		}
-		maps.Copy(all.Unreadable, res.Unreadable)
-	})
+// Open reads the journal below dir and goes on writing it. A journal that ends in a torn record is cut there. Where
+// it lacks something that was held once, the mirror is not synced: nothing is deleted until a server says what is whole.
+// unreadable are documents that this build cannot read; they stop no other.
+func Open(dir string, c clock.Clock) (m *Mirror, unreadable map[change.Key]error, err error) {
+	m = Memory()
+	m.clock = c
+	j, found, err := openJournal(dir,
+		// A frame that does not fit leaves its set not whole, as it did when it came.
+		func(f *wire.Frame) { _, _ = m.apply(f) },
+		func() { m.synced = true })
 	if err != nil {
-		return nil, all, err
+		return nil, nil, err
 	}
 	m.journal = j
-	return m, all, m.compact()
+	m.synced = m.synced && !found.lost
+	for _, s := range m.sets {
+		s.staging = nil // the session that sent it is over
+		m.synced = m.synced && s.whole
+	}
+	if found.lost || m.long() {
+		// A disk that is full is no reason not to start; Flush tells of it and tries again.
+		if err := m.compact(); err != nil {
+			m.journal.broke(err)
+		}
+	}
+	return m, maps.Clone(m.unreadable), nil
 }
 
 // Close flushes and closes the journal.
@@ -84,38 +90,79 @@ func (m *Mirror) Close() error {
 	return m.journal.close()
 }
 
-// Apply takes one frame into memory and journal. An ErrHash means that the session must end; what the frame did holds all the same.
+// Apply takes one frame into memory and journal. An ErrHash means that the session must end.
 func (m *Mirror) Apply(f *wire.Frame) (dirty []change.Key, unreadable map[change.Key]error, err error) {
-	res, err := m.apply(f)
+	dirty, err = m.apply(f)
 	if m.journal != nil {
-		if jerr := m.journal.write(record{frame: f}); jerr != nil {
-			err = errors.Join(err, jerr)
+		m.journal.frame(f)
+	}
+	for _, k := range dirty {
+		if why := m.unreadable[k]; why != nil {
+			if unreadable == nil {
+				unreadable = map[change.Key]error{}
+			}
+			unreadable[k] = why
 		}
 	}
-	return res.Dirty, res.Unreadable, err
+	return dirty, unreadable, err
 }
 
-// Flush writes what is buffered to the file and makes the journal short again when it has grown; called when a burst is over.
+// retryAfter is how long a journal that could not be written is left alone.
+const retryAfter = 10 * time.Second
+
+// Flush hands what was applied to the system, so that it outlives this process, and makes the journal short again when it
+// has grown. The loop calls it before it acts on what was applied. While the disk is full it tells so now and then.
 func (m *Mirror) Flush() error {
 	if m.journal == nil {
 		return nil
 	}
-	if m.journal.size > 1<<20 && m.journal.size > 4*m.live() {
-		return m.compact()
+	now := m.clock.Now()
+	if m.journal.err == nil && !m.long() {
+		if err := m.journal.flush(); err != nil {
+			m.retry = now.Add(retryAfter)
+			return err
+		}
+		return nil
 	}
-	return m.journal.flush()
+	if now.Before(m.retry) {
+		if m.journal.err == nil {
+			return m.journal.flush()
+		}
+		return nil
+	}
+	err := m.compact()
+	if err != nil {
+		m.retry = now.Add(retryAfter)
+		if m.journal.err == nil { // only too long
+			err = errors.Join(err, m.journal.flush())
+		}
+	}
+	return err
 }
 
-// SetSynced notes that every set which this host must hold is whole.
-func (m *Mirror) SetSynced() error {
-	if m.synced {
-		return nil
+// long says that most of the journal is past.
+func (m *Mirror) long() bool { return m.journal.size > 1<<20+4*m.bytes }
+
+// SetSynced notes that every set which this host must hold is whole. One that is not whole now was not sent, so the host does not
+// hold it any more; its documents are gone.
+func (m *Mirror) SetSynced() (dirty []change.Key) {
+	var over []change.Set
+	for name, s := range m.sets {
+		if !s.whole {
+			over = append(over, name)
+		}
 	}
-	m.synced = true
-	if m.journal == nil {
-		return nil
+	for _, name := range over {
+		keys, _, _ := m.Apply(&wire.Frame{Set: string(name), Gone: true}) // to be gone is no error
+		dirty = append(dirty, keys...)
 	}
-	return errors.Join(m.journal.write(record{synced: true}), m.journal.flush())
+	if !m.synced {
+		m.synced = true
+		if m.journal != nil {
+			m.journal.write(recordSynced, nil)
+		}
+	}
+	return dirty
 }
 
 // Synced implements agent.View.
@@ -131,82 +178,128 @@ func (m *Mirror) Have() []*wire.SetHash {
 			out = append(out, &wire.SetHash{Set: string(name), Hash: s.hash})
 		}
 	}
-	slices.SortFunc(out, func(a, b *wire.SetHash) int {
-		if a.Set < b.Set {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(out, func(a, b *wire.SetHash) int { return strings.Compare(a.Set, b.Set) })
 	return out
 }
 
-func (m *Mirror) apply(f *wire.Frame) (Result, error) {
+func (m *Mirror) apply(f *wire.Frame) (dirty []change.Key, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	res := Result{Unreadable: map[change.Key]error{}}
 	name := change.Set(f.GetSet())
 	s := m.sets[name]
-	if f.GetGone() {
+	switch {
+	case f.GetGone():
 		if s != nil {
 			for k := range s.docs {
-				m.remove(s, k, &res)
+				m.remove(s, k, &dirty)
 			}
 			delete(m.sets, name)
 		}
-		return res, nil
-	}
-	if s == nil {
-		s = &set{docs: map[change.Key]*wire.Document{}}
-		m.sets[name] = s
-	}
-	if f.GetBegin() {
-		s.staging = map[change.Key]struct{}{}
-		s.whole = false
+		return dirty, nil
+	case f.GetBegin():
+		if s == nil {
+			s = &set{docs: map[change.Key]*wire.Document{}}
+			m.sets[name] = s
+		}
+		s.staging, s.whole = map[change.Key]uint64{}, false
+	case s == nil || !s.whole && s.staging == nil:
+		return nil, fmt.Errorf("%w: %s: a change of a set that is not whole", ErrHash, name)
 	}
 	for _, d := range f.GetPut() {
-		m.put(s, d, &res)
+		m.put(s, d, &dirty)
 	}
 	for _, k := range f.GetDrop() {
-		m.remove(s, change.Key{Kind: k.GetKind(), ID: k.GetId()}, &res)
+		key := change.Key{Kind: k.GetKind(), ID: k.GetId()}
+		delete(s.staging, key)
+		m.remove(s, key, &dirty)
 	}
-	if f.GetComplete() && s.staging != nil {
-		for k := range s.docs {
-			if _, kept := s.staging[k]; !kept {
-				m.remove(s, k, &res)
-			}
+	if s.staging != nil {
+		if !f.GetComplete() {
+			return dirty, nil
 		}
-		s.staging = nil
-		s.whole = true
+		return dirty, m.complete(name, s, f.GetHash(), &dirty)
 	}
-	if s.whole && s.hash != f.GetHash() {
+	if s.hash != f.GetHash() {
 		s.whole = false
-		return res, fmt.Errorf("%w: %s", ErrHash, name)
+		return dirty, fmt.Errorf("%w: %s", ErrHash, name)
 	}
-	return res, nil
+	return dirty, nil
 }
 
-func (m *Mirror) put(s *set, d *wire.Document, res *Result) {
+// complete ends a transfer. What it did not put is gone, unless the transfer is not what the server meant to send.
+func (m *Mirror) complete(name change.Set, s *set, hash uint64, dirty *[]change.Key) error {
+	var sum uint64
+	for _, h := range s.staging {
+		sum += h
+	}
+	kept := s.staging
+	s.staging = nil
+	if sum != hash {
+		return fmt.Errorf("%w: %s", ErrHash, name)
+	}
+	for k := range s.docs {
+		if _, keep := kept[k]; !keep {
+			m.remove(s, k, dirty)
+		}
+	}
+	s.whole = true
+	return nil
+}
+
+func (m *Mirror) put(s *set, d *wire.Document, dirty *[]change.Key) {
 	k := change.Key{Kind: d.GetKind(), ID: d.GetId()}
+	hash := d.Hash()
 	if s.staging != nil {
-		s.staging[k] = struct{}{}
+		s.staging[k] = hash
 	}
 	if old := s.docs[k]; old != nil {
 		if proto.Equal(old, d) {
 			return
 		}
 		s.hash -= old.Hash()
-		m.forget(k)
+		m.bytes -= weight(old)
+	} else {
+		m.holders[k]++
 	}
 	s.docs[k] = d
-	s.hash += d.Hash()
+	s.hash += hash
+	m.bytes += weight(d)
+	m.learn(k, d)
+	*dirty = append(*dirty, k)
+}
+
+func (m *Mirror) remove(s *set, k change.Key, dirty *[]change.Key) {
+	d := s.docs[k]
+	if d == nil {
+		return
+	}
+	delete(s.docs, k)
+	s.hash -= d.Hash()
+	m.bytes -= weight(d)
+	*dirty = append(*dirty, k)
+	if m.holders[k]--; m.holders[k] > 0 {
+		for _, other := range m.sets {
+			if d := other.docs[k]; d != nil {
+				m.learn(k, d)
+				return
+			}
+		}
+	}
+	delete(m.holders, k)
+	delete(m.unreadable, k)
+	m.forget(k)
+}
+
+// learn makes a document the one that features see, or sets it aside.
+func (m *Mirror) learn(k change.Key, d *wire.Document) {
+	m.forget(k)
+	delete(m.unreadable, k)
 	msg, err := decode(d)
 	if err != nil {
-		res.Unreadable[k] = err
-		res.Dirty = append(res.Dirty, k)
+		m.unreadable[k] = err
 		return
 	}
 	m.remember(k, msg)
-	res.Dirty = append(res.Dirty, k)
 }
 
 func decode(d *wire.Document) (proto.Message, error) {
@@ -224,110 +317,64 @@ func decode(d *wire.Document) (proto.Message, error) {
 	return msg, nil
 }
 
-func (m *Mirror) remove(s *set, k change.Key, res *Result) {
-	d := s.docs[k]
-	if d == nil {
-		return
-	}
-	delete(s.docs, k)
-	s.hash -= d.Hash()
-	m.forget(k)
-	res.Dirty = append(res.Dirty, k)
-}
+// weight is about what a document takes in the journal.
+func weight(d *wire.Document) int64 { return int64(len(d.GetBody()) + len(d.GetId()) + 32) }
 
-// live is the size of the documents held, in bytes.
-func (m *Mirror) live() int64 {
-	var n int64
-	for _, s := range m.sets {
-		for _, d := range s.docs {
-			n += int64(len(d.GetBody()) + len(d.GetId()) + 32)
-		}
-	}
-	return n
-}
+// chunk is about how many bytes of documents one record of a compacted journal holds.
+const chunk = 1 << 20
 
-// compact writes the journal anew as what is held.
+// compact writes the journal anew as what is held. A set that is not whole stays one: its documents are all that is known of
+// it. One that is being sent begins twice, so that what its transfer has put so far is told apart from what was there before.
 func (m *Mirror) compact() error {
-	var records []record
-	for name, s := range m.sets {
-		if !s.whole {
-			continue // it is fetched again
-		}
-		f := &wire.Frame{Set: string(name), Begin: true, Complete: true, Hash: s.hash, Put: slices.Collect(maps.Values(s.docs))}
-		records = append(records, record{frame: f})
-	}
-	if m.synced {
-		records = append(records, record{synced: true})
-	}
-	return m.journal.replace(records)
-}
-
-// Get implements agent.View.
-func (m *Mirror) Get(kind, id string) (proto.Message, bool) {
-	msg, ok := m.kinds[kind][id]
-	return msg, ok
-}
-
-// All implements agent.View.
-func (m *Mirror) All(kind string) iter.Seq2[string, proto.Message] {
-	return maps.All(m.kinds[kind])
-}
-
-// In implements agent.View.
-func (m *Mirror) In(kind, name, id string) iter.Seq2[string, proto.Message] {
-	return func(yield func(string, proto.Message) bool) {
-		for doc := range m.indexes[index{kind, name, id}] {
-			if !yield(doc, m.kinds[kind][doc]) {
-				return
+	return m.journal.replace(func(put func(byte, []byte) error) error {
+		for name, s := range m.sets {
+			var before, now []*wire.Document
+			for k, d := range s.docs {
+				if _, sent := s.staging[k]; sent {
+					now = append(now, d)
+				} else {
+					before = append(before, d)
+				}
+			}
+			if err := putSet(put, &wire.Frame{Set: string(name), Complete: s.whole, Hash: s.hash}, before); err != nil {
+				return err
+			}
+			if s.staging != nil {
+				if err := putSet(put, &wire.Frame{Set: string(name)}, now); err != nil {
+					return err
+				}
 			}
 		}
-	}
+		if m.synced {
+			return put(recordSynced, nil)
+		}
+		return nil
+	})
 }
 
-func (m *Mirror) remember(k change.Key, msg proto.Message) {
-	byID := m.kinds[k.Kind]
-	if byID == nil {
-		byID = map[string]proto.Message{}
-		m.kinds[k.Kind] = byID
-	}
-	byID[k.ID] = msg
-	for _, i := range indexesOf(k.Kind, msg) {
-		if m.indexes[i] == nil {
-			m.indexes[i] = map[string]struct{}{}
+// putSet writes documents as a transfer that ends as last says.
+func putSet(put func(byte, []byte) error, last *wire.Frame, docs []*wire.Document) error {
+	f := &wire.Frame{Set: last.GetSet(), Begin: true}
+	write := func() error {
+		body, err := proto.Marshal(f)
+		if err != nil {
+			return err
 		}
-		m.indexes[i][k.ID] = struct{}{}
+		return put(recordFrame, body)
 	}
-}
-
-func (m *Mirror) forget(k change.Key) {
-	msg, ok := m.kinds[k.Kind][k.ID]
-	if !ok {
-		return
-	}
-	delete(m.kinds[k.Kind], k.ID)
-	for _, i := range indexesOf(k.Kind, msg) {
-		delete(m.indexes[i], k.ID)
-		if len(m.indexes[i]) == 0 {
-			delete(m.indexes, i)
+	size := int64(0)
+	for _, d := range docs {
+		if size > chunk {
+			if err := write(); err != nil {
+				return err
+			}
+			f, size = &wire.Frame{Set: last.GetSet()}, 0
 		}
+		f.Put = append(f.Put, d)
+		size += weight(d)
 	}
-}
-
-// indexesOf says under which references a document is found.
-func indexesOf(kind string, msg proto.Message) []index {
-	switch d := msg.(type) {
-	case *wire.Port:
-		out := []index{{kind, agent.ByNetwork, d.GetNetworkId()}}
-		for _, g := range d.GetSecurityGroups() {
-			out = append(out, index{kind, agent.ByGroup, g})
-		}
-		return out
-	case interface{ GetNetworkId() string }: // forwards, reservations, subnets, DHCP networks
-		return []index{{kind, agent.ByNetwork, d.GetNetworkId()}}
-	case interface{ GetSecurityGroupId() string }: // rules, members
-		return []index{{kind, agent.ByGroup, d.GetSecurityGroupId()}}
-	}
-	return nil
+	f.Complete, f.Hash = last.GetComplete(), last.GetHash()
+	return write()
 }
 
 var _ agent.Documents = (*Mirror)(nil)

@@ -1,6 +1,7 @@
 package dhcp
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -44,14 +45,15 @@ type Targets struct {
 type Feature struct {
 	cfg     Config
 	targets Targets
-	// networkOf is where a reservation was, so that one that is gone can be withdrawn; made again by a Sync of all.
-	networkOf map[string]string
-	served    map[string]bool
+	// What was derived from documents that may be gone by now; thrown away and made again by a Sync of all.
+	reserved map[string]bool       // ports with a reservation
+	served   map[string]bool       // networks
+	uses     map[change.Key]string // the network that a subnet or DHCP port was last used for
 }
 
 // New makes the feature.
 func New(c Config, t Targets) *Feature {
-	return &Feature{cfg: c, targets: t, networkOf: map[string]string{}, served: map[string]bool{}}
+	return &Feature{cfg: c, targets: t, reserved: map[string]bool{}, served: map[string]bool{}, uses: map[change.Key]string{}}
 }
 
 // Name is the entity that the feature speaks for.
@@ -69,14 +71,13 @@ func (f *Feature) owner(doc string) reconcile.Owner {
 func netDoc(id string) string { return "network/" + id }
 
 // Sync refills what the dirty documents concern.
-func (f *Feature) Sync(v agent.View, dirty []change.Key, all bool) agent.Faults {
-	faults := agent.Faults{}
+func (f *Feature) Sync(v agent.View, dirty []change.Key, all bool) agent.Result {
 	networks, reservations := map[string]bool{}, map[string]bool{}
 	if all {
 		for id := range f.served {
 			networks[id] = true
 		}
-		for id := range f.networkOf {
+		for id := range f.reserved {
 			reservations[id] = true
 		}
 		for id := range v.All(wire.KindDHCP) {
@@ -93,27 +94,28 @@ func (f *Feature) Sync(v agent.View, dirty []change.Key, all bool) agent.Faults 
 		case wire.KindReservation:
 			reservations[k.ID] = true
 		case wire.KindSubnet, wire.KindPort:
-			// A subnet or port that is gone cannot say which network it was on; few networks are served here whose port or subnets it may have been.
-			if id := networkOf(v, k); id != "" {
-				networks[id] = true
-				continue
-			}
-			for id := range f.served {
-				networks[id] = true
-			}
+			// One that is gone cannot say which network it was on.
+			networks[f.uses[k]] = true
+			networks[networkOf(v, k)] = true
 		}
 	}
+	delete(networks, "")
+	res := agent.Result{Faults: map[change.Key]error{}}
 	for id := range networks {
-		if err := f.syncNetwork(v, id); err != nil {
-			faults[change.Key{Kind: wire.KindDHCP, ID: id}] = err
+		_, scheduled := v.Get(wire.KindDHCP, id)
+		if !scheduled && !f.served[id] {
+			continue // not this host's to serve
+		}
+		res.Faults[change.Key{Kind: wire.KindDHCP, ID: id}] = f.syncNetwork(v, id)
+		for port := range v.In(wire.KindReservation, agent.ByNetwork, id) {
+			res.Ports = append(res.Ports, port)
 		}
 	}
 	for id := range reservations {
-		if err := f.syncReservation(v, id); err != nil {
-			faults[change.Key{Kind: wire.KindPort, ID: id}] = err
-		}
+		res.Faults[change.Key{Kind: wire.KindPort, ID: id}] = f.syncReservation(v, id)
+		res.Ports = append(res.Ports, id)
 	}
-	return faults
+	return res
 }
 
 func networkOf(v agent.View, k change.Key) string {
@@ -136,24 +138,39 @@ func get[T any](v agent.View, kind, id string) (t T, ok bool) {
 	return t, ok
 }
 
-// syncNetwork refills one network's namespace, device, addresses and server.
+// port finds what a network needs to be served here; missing says what is still awaited of it.
+func (f *Feature) port(v agent.View, d *wire.DHCPNetwork) (n *wire.Network, port *wire.Port, missing string) {
+	n, known := get[*wire.Network](v, wire.KindNetwork, d.GetNetworkId())
+	id := d.GetPorts()[f.cfg.Host]
+	port, here := get[*wire.Port](v, wire.KindPort, id)
+	switch {
+	case !known:
+		return nil, nil, "the network's document has not come"
+	case !n.GetAdminStateUp():
+		return nil, nil, "the network is administratively down"
+	case id == "":
+		return nil, nil, "the network has no DHCP port on this host yet"
+	case !here:
+		return nil, nil, "the document of DHCP port " + id + " has not come"
+	}
+	return n, port, ""
+}
+
+// syncNetwork refills one network's namespace, device, addresses and server. Subnets that cannot be read stop no other.
 func (f *Feature) syncNetwork(v agent.View, id string) error {
 	d, scheduled := get[*wire.DHCPNetwork](v, wire.KindDHCP, id)
-	n, known := get[*wire.Network](v, wire.KindNetwork, id)
-	var port *wire.Port
-	if scheduled {
-		port, _ = get[*wire.Port](v, wire.KindPort, d.GetPorts()[f.cfg.Host])
-	}
-	if !scheduled || !known || port == nil || !n.GetAdminStateUp() {
+	n, port, missing := f.port(v, d)
+	if !scheduled || missing != "" {
 		delete(f.served, id)
 		f.withdraw(id)
 		return nil
 	}
-	f.served[id] = true
 	mac, err := net.ParseMAC(port.GetMacAddress())
 	if err != nil {
 		return fmt.Errorf("the DHCP port's MAC address cannot be read: %w", err)
 	}
+	f.served[id] = true
+	f.uses[change.Key{Kind: wire.KindPort, ID: port.GetId()}] = id
 	owner := f.owner(netDoc(id))
 	ns, inner, outer := Prefix+id, deviceName("ns-", port.GetId()), deviceName("tap", port.GetId())
 	f.targets.Namespaces.Replace(owner, map[string]struct{}{ns: {}})
@@ -163,6 +180,10 @@ func (f *Feature) syncNetwork(v agent.View, id string) error {
 		"iface-id": port.GetId(), "attached-mac": mac.String(), "iface-status": "active"})})
 	server := dhcp.Network{ID: id, Namespace: ns, Interface: inner, MTU: int(n.GetMtu()), Domain: d.GetDnsDomain()}
 	addresses := map[addr.Key]addr.Addr{}
+	var bad []error
+	for subnet := range v.In(wire.KindSubnet, agent.ByNetwork, id) {
+		f.uses[change.Key{Kind: wire.KindSubnet, ID: subnet}] = id
+	}
 	for _, fixed := range port.GetFixedIps() {
 		s, ok := get[*wire.Subnet](v, wire.KindSubnet, fixed.GetSubnetId())
 		if !ok {
@@ -170,10 +191,11 @@ func (f *Feature) syncNetwork(v agent.View, id string) error {
 		}
 		own, err1 := netip.ParseAddr(fixed.GetIpAddress())
 		prefix, err2 := netip.ParsePrefix(s.GetCidr())
-		if err1 != nil || err2 != nil {
-			return fmt.Errorf("subnet %s cannot be read", s.GetId())
+		if err := errors.Join(err1, err2); err != nil {
+			bad = append(bad, fmt.Errorf("subnet %s cannot be read: %w", s.GetId(), err))
+			continue
 		}
-		addresses[addr.Key{NS: ns, Link: inner, Prefix: netip.PrefixFrom(own, prefix.Bits())}] = addr.Addr{NoDAD: true}
+		addresses[addr.Key{NS: ns, Link: inner, Prefix: netip.PrefixFrom(own, prefix.Bits())}] = addr.Addr{NoDAD: own.Is6()}
 		if s.GetEnableDhcp() && own.Is4() {
 			server.Subnets = append(server.Subnets, f.subnet(v, s, prefix, own, d.GetLeaseDuration()))
 		}
@@ -181,7 +203,7 @@ func (f *Feature) syncNetwork(v agent.View, id string) error {
 	slices.SortFunc(server.Subnets, func(a, b dhcp.Subnet) int { return a.CIDR.Addr().Compare(b.CIDR.Addr()) })
 	f.targets.Addresses.Replace(owner, addresses)
 	f.targets.Networks.Replace(owner, map[string]dhcp.Network{id: server})
-	return nil
+	return errors.Join(bad...)
 }
 
 // deviceName is a prefix and the first eleven characters of the port's id, as Neutron and Nova name devices.
@@ -196,6 +218,11 @@ func (f *Feature) withdraw(id string) {
 	f.targets.Ports.Replace(owner, nil)
 	f.targets.Links.Replace(owner, nil)
 	f.targets.Namespaces.Replace(owner, nil)
+	for k, network := range f.uses {
+		if network == id {
+			delete(f.uses, k)
+		}
+	}
 }
 
 // subnet is what clients of one subnet are told.
@@ -239,11 +266,11 @@ func (f *Feature) subnet(v agent.View, s *wire.Subnet, prefix netip.Prefix, own 
 func (f *Feature) syncReservation(v agent.View, id string) error {
 	r, ok := get[*wire.Reservation](v, wire.KindReservation, id)
 	if !ok {
-		delete(f.networkOf, id)
+		delete(f.reserved, id)
 		f.targets.Reservations.Replace(f.owner(id), nil)
 		return nil
 	}
-	f.networkOf[id] = r.GetNetworkId()
+	f.reserved[id] = true
 	mac, err := net.ParseMAC(r.GetMacAddress())
 	if err != nil {
 		return fmt.Errorf("the port's MAC address cannot be read: %w", err)
@@ -263,13 +290,23 @@ func (f *Feature) syncReservation(v agent.View, id string) error {
 	return nil
 }
 
-// Report tells that a port's reservation is served here.
-func (f *Feature) Report(v agent.View, id string) (agent.PortState, bool) {
+// Report tells that a port's reservation is served here: by a server that runs and is itself reachable.
+func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 	r, ok := get[*wire.Reservation](v, wire.KindReservation, id)
-	if !ok || !f.served[r.GetNetworkId()] {
-		return agent.PortState{}, false
+	if !ok {
+		return agent.Report{}, false
 	}
-	return agent.PortState{Generation: r.GetWiring(), State: wire.State_DONE, Needs: netDoc(r.GetNetworkId())}, true
+	d, scheduled := get[*wire.DHCPNetwork](v, wire.KindDHCP, r.GetNetworkId())
+	if !scheduled {
+		return agent.Report{}, false
+	}
+	state := agent.PortState{Generation: r.GetWiring(), State: wire.State_DONE}
+	_, _, missing := f.port(v, d)
+	if missing != "" {
+		state.State, state.Detail = wire.State_PENDING, missing
+	}
+	return agent.Report{PortState: state, Docs: []string{netDoc(r.GetNetworkId())},
+		Documents: []change.Key{{Kind: wire.KindDHCP, ID: r.GetNetworkId()}}, After: d.GetPorts()[f.cfg.Host]}, true
 }
 
 var (

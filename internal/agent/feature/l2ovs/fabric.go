@@ -1,6 +1,7 @@
 package l2ovs
 
 import (
+	"cmp"
 	"hash/fnv"
 	"maps"
 	"net"
@@ -65,35 +66,55 @@ func hexOf(n uint32) string {
 	return string(b[:])
 }
 
+// Owners of what the host needs whatever its documents say, each with its own fate: ports name what they stand on.
+const hostOwner = "host"
+
+func bridgeOwner(bridge string) string { return "bridge/" + bridge }
+func tunnelOwner(kind string) string   { return "tunnel/" + kind }
+
 // syncHost wants the bridges and the ports that do not depend on documents.
 func (f *Feature) syncHost() {
 	c := f.cfg
-	bridges := map[string]vswitch.Bridge{c.Bridge: vswitch.Integration(c.DatapathType)}
-	ports := map[string]vswitch.Port{}
-	for _, bridge := range c.Mappings {
-		bridges[bridge] = vswitch.Bridge{Existing: true}
+	f.targets.Bridges.Replace(f.owner(hostOwner), map[string]vswitch.Bridge{c.Bridge: vswitch.Integration(c.DatapathType)})
+	f.targets.Flows.Replace(f.owner(hostOwner), f.tag.Want(append(Pipeline().Misses(), openflow.NDAdvert(tableAdvert))...))
+	for phys, bridge := range c.Mappings {
 		inner, outer := patchNames(bridge)
 		in := vswitch.Patch(c.Bridge, outer)
-		for phys, b := range c.Mappings {
-			if b == bridge {
-				in.OFPort = int(f.fabric.patches[phys])
-			}
-		}
-		ports[inner], ports[outer] = in, vswitch.Patch(bridge, inner)
+		in.OFPort = int(f.fabric.patches[phys])
+		f.targets.Bridges.Replace(f.owner(bridgeOwner(bridge)), map[string]vswitch.Bridge{bridge: {Existing: true}})
+		f.targets.Ports.Replace(f.owner(bridgeOwner(bridge)), map[string]vswitch.Port{inner: in, outer: vswitch.Patch(bridge, inner)})
 	}
 	for t, n := range f.fabric.tunnels {
 		tun := vswitch.Tunnel{Kind: t, Local: c.LocalIP, DontFragment: c.DontFragment, Checksum: c.Checksum}
-		if t == "vxlan" && c.VXLANPort != 4789 {
+		if t == "vxlan" && c.VXLANPort != 4789 { // 0 is the kind's own, too
 			tun.UDPPort = c.VXLANPort
 		}
 		p := tun.Port(c.Bridge)
 		p.OFPort = int(n)
-		ports[t+"-isospin"] = p
+		f.targets.Ports.Replace(f.owner(tunnelOwner(t)), map[string]vswitch.Port{t + "-isospin": p})
 	}
-	owner := f.owner(hostOwner)
-	f.targets.Bridges.Replace(owner, bridges)
-	f.targets.Ports.Replace(owner, ports)
-	f.targets.Flows.Replace(owner, f.tag.Want(append(Pipeline().Misses(), openflow.NDAdvert(tableAdvert))...))
+}
+
+// standsOn tells what of the host carries a segment, or what the operator has to do before anything does.
+func (fb fabric) standsOn(s *wire.Segment) (docs []string, lacks string) {
+	switch t := s.GetNetworkType(); t {
+	case "local":
+		return nil, ""
+	case "vlan", "flat":
+		bridge, mapped := fb.cfg.Mappings[s.GetPhysicalNetwork()]
+		if !mapped {
+			return nil, "this host has no bridge for physical network " + s.GetPhysicalNetwork() + ": name one in [ovs] bridge_mappings and restart the agent"
+		}
+		return []string{bridgeOwner(bridge)}, ""
+	default:
+		if !fb.cfg.LocalIP.IsValid() {
+			return nil, "tunnels are off on this host: set [ovs] local_ip and restart the agent"
+		}
+		if _, ok := fb.tunnels[t]; !ok {
+			return nil, "this host makes no " + t + " tunnels: add " + t + " to [agent] tunnel_types and restart the agent"
+		}
+		return []string{tunnelOwner(t)}, ""
+	}
 }
 
 // physical finds the patch that a segment leaves by.
@@ -161,7 +182,7 @@ func (fb fabric) wayTo(n *wire.Network, p *wire.Forward) (way, bool) {
 		}
 	}
 	remote, err := netip.ParseAddr(p.GetTunnelIp())
-	if err != nil || len(tunnels) == 0 || remote == fb.cfg.LocalIP {
+	if err != nil || len(tunnels) == 0 || remote == fb.cfg.LocalIP || remote.Is4() != fb.cfg.LocalIP.Is4() {
 		return way{}, false
 	}
 	port, _ := fb.tunnel(tunnels[0])
@@ -226,7 +247,9 @@ func (fb fabric) floodActions(n *wire.Network, remotes []*wire.Forward) []openfl
 		}
 	}
 	ways := slices.Collect(maps.Keys(ends))
-	slices.SortFunc(ways, func(a, b way) int { return a.remote.Compare(b.remote) })
+	slices.SortFunc(ways, func(a, b way) int {
+		return cmp.Or(a.remote.Compare(b.remote), cmp.Compare(a.port, b.port), cmp.Compare(a.tunnel, b.tunnel))
+	})
 	for _, w := range ways {
 		out = append(out, w.actions()...)
 	}

@@ -63,124 +63,108 @@ func (f *Feature) Kinds() []string {
 // Changed implements agent.Observer.
 func (f *Feature) Changed() <-chan []change.Key { return f.watch.keys }
 
-// owners of what is wanted on behalf of a network, a forward, and the host as a whole.
+// Owners of what is wanted on behalf of a network and of a forward; a port's is its id.
 func netOwner(id string) string     { return "network/" + id }
 func forwardOwner(id string) string { return "forward/" + id }
 
-const hostOwner = "host"
+func (f *Feature) owner(doc string) reconcile.Owner {
+	return reconcile.Owner{Feature: f.Name(), Doc: doc}
+}
+
+// Observed implements agent.Observer.
+func (f *Feature) Observed() bool { return f.watch.observed() }
+
+// work is what one Sync looks at of one network: all of it, or some ports and forwards.
+type work struct {
+	whole           bool
+	ports, forwards map[string]bool
+}
+
+type jobs map[string]*work
+
+func (j jobs) on(network string) *work {
+	w := j[network]
+	if w == nil {
+		w = &work{ports: map[string]bool{}, forwards: map[string]bool{}}
+		j[network] = w
+	}
+	return w
+}
 
 // Sync refills what the dirty documents and interfaces concern.
-func (f *Feature) Sync(v agent.View, dirty []change.Key, all bool) agent.Faults {
-	faults := agent.Faults{}
+func (f *Feature) Sync(v agent.View, dirty []change.Key, all bool) agent.Result {
+	res := agent.Result{Faults: map[change.Key]error{}}
 	f.present = f.watch.interfaces()
+	todo := jobs{}
 	if all {
 		f.syncHost()
-		return f.syncAll(v, faults)
+		f.everything(v, todo)
+		for id := range f.present {
+			res.Ports = append(res.Ports, id)
+		}
 	}
-	networks := map[string]bool{}
-	var ports, forwards []string
 	for _, k := range dirty {
 		switch k.Kind {
 		case wire.KindNetwork:
-			networks[k.ID] = true
-		case wire.KindPort:
-			ports = append(ports, k.ID)
-		case wire.KindForward:
-			forwards = append(forwards, k.ID)
+			todo.on(k.ID).whole = true
+		case wire.KindPort, wire.KindForward:
+			// Both, since a port that came to this host or left it is no longer, or again, one of another host's.
+			f.member(v, todo, k.ID)
+			if k.Kind == wire.KindPort {
+				res.Ports = append(res.Ports, k.ID)
+			}
 		}
 	}
-	for _, id := range ports {
-		f.note(networks, id, f.portNetwork(v, id))
+	for id, w := range todo {
+		f.syncNetwork(v, id, w, &res)
 	}
-	for _, id := range forwards {
-		f.note(networks, id, f.forwardNetwork(v, id))
-	}
-	// A port that came to this host or left it is no longer, or again, one of another host's.
-	forwards = append(forwards, ports...)
-	for id := range networks {
-		f.syncNetwork(v, id, f.whole(v, id, dirty), ports, forwards, faults)
-	}
-	return faults
+	return res
 }
 
-// note marks the networks that a port or forward was on and is on.
-func (f *Feature) note(networks map[string]bool, id, now string) {
-	if before := f.networkOf[id]; before != "" {
-		networks[before] = true
+// member puts a port, here or elsewhere, on the lists of the network that it is on and of the one that it was on.
+func (f *Feature) member(v agent.View, todo jobs, id string) {
+	on := map[string]bool{f.networkOf[id]: true}
+	if p, ok := get[*wire.Port](v, wire.KindPort, id); ok {
+		on[p.GetNetworkId()] = true
 	}
-	if now != "" {
-		networks[now] = true
+	if p, ok := get[*wire.Forward](v, wire.KindForward, id); ok {
+		on[p.GetNetworkId()] = true
+	}
+	delete(on, "")
+	for network := range on {
+		w := todo.on(network)
+		w.ports[id], w.forwards[id] = true, true
 	}
 }
 
-// whole tells whether everything of a network must be made anew: its own document changed, or it came into use here or went out of it.
-func (f *Feature) whole(v agent.View, network string, dirty []change.Key) bool {
-	for _, k := range dirty {
-		if k.Kind == wire.KindNetwork && k.ID == network {
-			return true
-		}
+// everything lists all networks, those that only ports and forwards name, and what was there before.
+func (f *Feature) everything(v agent.View, todo jobs) {
+	for id := range v.All(wire.KindNetwork) {
+		todo.on(id).whole = true
 	}
-	return f.active[network] != f.inUse(v, network)
+	for id := range f.active {
+		todo.on(id).whole = true
+	}
+	for _, m := range v.All(wire.KindPort) {
+		todo.on(m.(*wire.Port).GetNetworkId()).whole = true
+	}
+	for _, m := range v.All(wire.KindForward) {
+		todo.on(m.(*wire.Forward).GetNetworkId()).whole = true
+	}
+	for id, network := range f.networkOf {
+		w := todo.on(network)
+		w.whole, w.ports[id], w.forwards[id] = true, true, true
+	}
 }
 
 // inUse tells whether an interface of the network is plugged in here.
 func (f *Feature) inUse(v agent.View, network string) bool {
-	if _, ok := v.Get(wire.KindNetwork, network); !ok {
-		return false
-	}
 	for id := range v.In(wire.KindPort, agent.ByNetwork, network) {
 		if _, ok := f.present[id]; ok {
 			return true
 		}
 	}
 	return false
-}
-
-func (f *Feature) syncAll(v agent.View, faults agent.Faults) agent.Faults {
-	seen := map[string]bool{}
-	networks := map[string]bool{}
-	for id := range v.All(wire.KindNetwork) {
-		networks[id] = true
-	}
-	for _, n := range f.networkOf {
-		networks[n] = true
-	}
-	var ports, forwards []string
-	for _, kind := range []string{wire.KindPort, wire.KindForward} {
-		for id := range v.All(kind) {
-			seen[id] = true
-			if kind == wire.KindPort {
-				ports = append(ports, id)
-				f.note(networks, id, f.portNetwork(v, id))
-			} else {
-				forwards = append(forwards, id)
-				f.note(networks, id, f.forwardNetwork(v, id))
-			}
-		}
-	}
-	for id := range f.networkOf {
-		if !seen[id] {
-			ports, forwards = append(ports, id), append(forwards, id)
-		}
-	}
-	for id := range networks {
-		f.syncNetwork(v, id, true, ports, forwards, faults)
-	}
-	return faults
-}
-
-func (f *Feature) portNetwork(v agent.View, id string) string {
-	if p, ok := get[*wire.Port](v, wire.KindPort, id); ok {
-		return p.GetNetworkId()
-	}
-	return ""
-}
-
-func (f *Feature) forwardNetwork(v agent.View, id string) string {
-	if p, ok := get[*wire.Forward](v, wire.KindForward, id); ok {
-		return p.GetNetworkId()
-	}
-	return ""
 }
 
 func get[T any](v agent.View, kind, id string) (t T, ok bool) {
@@ -192,22 +176,28 @@ func get[T any](v agent.View, kind, id string) (t T, ok bool) {
 	return t, ok
 }
 
-// syncNetwork refills one network: what is wanted for it as a whole, and the ports and forwards named (all of it when whole).
-func (f *Feature) syncNetwork(v agent.View, id string, whole bool, ports, forwards []string, faults agent.Faults) {
+// syncNetwork refills one network: what is wanted for it as a whole, and its ports and forwards, all of them when its own document
+// changed or when it came into use on this host or went out of it.
+func (f *Feature) syncNetwork(v agent.View, id string, w *work, res *agent.Result) {
 	n, known := get[*wire.Network](v, wire.KindNetwork, id)
 	use := known && f.inUse(v, id)
+	if w.whole || use != f.active[id] {
+		for p := range v.In(wire.KindPort, agent.ByNetwork, id) {
+			w.ports[p] = true
+			res.Ports = append(res.Ports, p)
+		}
+		for p := range v.In(wire.KindForward, agent.ByNetwork, id) {
+			w.forwards[p] = true
+		}
+	}
+	delete(f.active, id)
 	if use {
 		f.active[id] = true
-	} else {
-		delete(f.active, id)
 	}
-	if whole {
-		ports, forwards = f.members(v, id, ports, forwards)
+	for p := range w.ports {
+		f.syncPort(v, n, use, id, p, res)
 	}
-	for _, p := range ports {
-		f.syncPort(v, n, use, id, p, faults)
-	}
-	for _, p := range forwards {
+	for p := range w.forwards {
 		f.syncForward(v, n, use, id, p)
 	}
 	var want []openflow.Flow
@@ -217,41 +207,15 @@ func (f *Feature) syncNetwork(v agent.View, id string, whole bool, ports, forwar
 	f.targets.Flows.Replace(f.owner(netOwner(id)), f.tag.Want(want...))
 }
 
-// members lists all ports and forwards of a network, and of those given the ones that were on it.
-func (f *Feature) members(v agent.View, id string, ports, forwards []string) (allPorts, allForwards []string) {
-	for p := range v.In(wire.KindPort, agent.ByNetwork, id) {
-		allPorts = append(allPorts, p)
-	}
-	for p := range v.In(wire.KindForward, agent.ByNetwork, id) {
-		allForwards = append(allForwards, p)
-	}
-	for _, p := range ports {
-		if f.networkOf[p] == id {
-			allPorts = append(allPorts, p)
-		}
-	}
-	for _, p := range forwards {
-		if f.networkOf[p] == id {
-			allForwards = append(allForwards, p)
-		}
-	}
-	return allPorts, allForwards
-}
-
-func (f *Feature) owner(doc string) reconcile.Owner {
-	return reconcile.Owner{Feature: f.Name(), Doc: doc}
-}
-
 // syncPort refills the flows of one port of this host.
-func (f *Feature) syncPort(v agent.View, n *wire.Network, use bool, network, id string, faults agent.Faults) {
+func (f *Feature) syncPort(v agent.View, n *wire.Network, use bool, network, id string, res *agent.Result) {
 	p, ok := get[*wire.Port](v, wire.KindPort, id)
-	switch {
-	case ok && p.GetNetworkId() != network, !ok && f.networkOf[id] != network:
+	if ok && p.GetNetworkId() != network {
 		return // another network's
-	case !ok:
-		if _, elsewhere := v.Get(wire.KindForward, id); !elsewhere {
-			delete(f.networkOf, id)
-		}
+	}
+	res.Faults[change.Key{Kind: wire.KindPort, ID: id}] = nil
+	if !ok {
+		f.left(v, id, network)
 		f.targets.Flows.Replace(f.owner(id), nil)
 		return
 	}
@@ -262,22 +226,18 @@ func (f *Feature) syncPort(v agent.View, n *wire.Network, use bool, network, id 
 		return
 	}
 	flows, err := portFlows(n, p, openflow.Port(i.OFPort))
-	if err != nil {
-		faults[change.Key{Kind: wire.KindPort, ID: id}] = err
-	}
+	res.Faults[change.Key{Kind: wire.KindPort, ID: id}] = err
 	f.targets.Flows.Replace(f.owner(id), f.tag.Want(flows...))
 }
 
 // syncForward refills the flows towards one port of another host.
 func (f *Feature) syncForward(v agent.View, n *wire.Network, use bool, network, id string) {
 	p, ok := get[*wire.Forward](v, wire.KindForward, id)
-	switch {
-	case ok && p.GetNetworkId() != network, !ok && f.networkOf[id] != network:
+	if ok && p.GetNetworkId() != network {
 		return
-	case !ok:
-		if _, own := v.Get(wire.KindPort, id); !own {
-			delete(f.networkOf, id)
-		}
+	}
+	if !ok {
+		f.left(v, id, network)
 		f.targets.Flows.Replace(f.owner(forwardOwner(id)), nil)
 		return
 	}
@@ -288,6 +248,15 @@ func (f *Feature) syncForward(v agent.View, n *wire.Network, use bool, network, 
 		want = f.fabric.forwardFlows(n, p)
 	}
 	f.targets.Flows.Replace(f.owner(forwardOwner(id)), f.tag.Want(want...))
+}
+
+// left forgets where a port was, once no document speaks of it there.
+func (f *Feature) left(v agent.View, id, network string) {
+	_, here := v.Get(wire.KindPort, id)
+	_, elsewhere := v.Get(wire.KindForward, id)
+	if !here && !elsewhere && f.networkOf[id] == network {
+		delete(f.networkOf, id)
+	}
 }
 
 var (

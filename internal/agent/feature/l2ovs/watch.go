@@ -2,6 +2,7 @@ package l2ovs
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"isospin/internal/agent"
@@ -16,7 +17,8 @@ type Watch struct {
 	keys   chan []change.Key
 
 	mu   sync.Mutex
-	last map[string]vswitch.Interface // by port id
+	last map[string]vswitch.Interface // by port id; replaced, never changed
+	seen bool
 }
 
 // Source is vswitch.Interfaces.
@@ -33,7 +35,7 @@ func NewWatch(s Source) *Watch {
 // Run follows until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
 	for {
-		if keys := w.look(); len(keys) > 0 {
+		if keys, tell := w.look(); tell {
 			select {
 			case w.keys <- keys:
 			case <-ctx.Done():
@@ -48,17 +50,20 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-// look takes a snapshot and lists the ports whose interface is another than before. While the database is away nothing is
-// known to be gone.
-func (w *Watch) look() []change.Key {
+// look takes a snapshot and lists the ports whose interface is another than before; at the first one it asks for a look at
+// everything, which is nil. While the database is away nothing is known to be gone.
+func (w *Watch) look() (keys []change.Key, tell bool) {
 	all, connected := w.source.Snapshot()
 	if !connected {
-		return nil
+		return nil, false
 	}
 	now := vswitch.ByIfaceID(all)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var keys []change.Key
+	if !w.seen {
+		w.seen, w.last = true, now
+		return nil, true
+	}
 	for id, i := range now {
 		if before, ok := w.last[id]; !ok || before != i {
 			keys = append(keys, change.Key{Kind: wire.KindPort, ID: id})
@@ -70,7 +75,13 @@ func (w *Watch) look() []change.Key {
 		}
 	}
 	w.last = now
-	return keys
+	return keys, len(keys) > 0
+}
+
+func (w *Watch) observed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen
 }
 
 func (w *Watch) interfaces() map[string]vswitch.Interface {
@@ -80,26 +91,39 @@ func (w *Watch) interfaces() map[string]vswitch.Interface {
 }
 
 // Report tells how far a port is: wired, waiting for its interface, or plugged in without a document.
-func (f *Feature) Report(v agent.View, id string) (agent.PortState, bool) {
+func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 	p, known := get[*wire.Port](v, wire.KindPort, id)
 	i, plugged := f.present[id]
+	say := func(s wire.State, detail string) (agent.Report, bool) {
+		return agent.Report{PortState: agent.PortState{Generation: p.GetWiring(), State: s, Detail: detail}}, true
+	}
 	switch {
 	case !known && !plugged:
-		return agent.PortState{}, false
+		return agent.Report{}, false
 	case !known:
-		return agent.PortState{State: wire.State_PLUGGED, Detail: "interface " + i.Name + " is plugged in; no server says that this host has the port"}, true
+		return say(wire.State_PLUGGED, "interface "+i.Name+" is plugged in; no server says that this host has the port")
 	case !plugged:
-		return agent.PortState{Generation: p.GetWiring(), State: wire.State_UNPLUGGED, Detail: "no interface on " + f.cfg.Bridge + " has external_ids:iface-id=" + id}, true
+		return say(wire.State_UNPLUGGED, "no interface on "+f.cfg.Bridge+" has external_ids:iface-id="+id)
 	case i.Error != "":
-		return agent.PortState{Generation: p.GetWiring(), State: wire.State_FAILED, Detail: "Open vSwitch cannot open interface " + i.Name + ": " + i.Error}, true
+		return say(wire.State_FAILED, "Open vSwitch cannot open interface "+i.Name+": "+i.Error)
 	case !i.Ready():
-		return agent.PortState{Generation: p.GetWiring(), State: wire.State_PENDING, Detail: "Open vSwitch has not given interface " + i.Name + " a port number"}, true
+		return say(wire.State_PENDING, "Open vSwitch has not given interface "+i.Name+" a port number")
+	case !p.GetAdminStateUp():
+		return say(wire.State_UNPLUGGED, "the port is administratively down")
 	}
-	if _, ok := v.Get(wire.KindNetwork, p.GetNetworkId()); !ok {
-		return agent.PortState{Generation: p.GetWiring(), State: wire.State_PENDING, Detail: "the network's document has not come"}, true
+	n, ok := get[*wire.Network](v, wire.KindNetwork, p.GetNetworkId())
+	if !ok {
+		return say(wire.State_PENDING, "the network's document has not come")
 	}
-	if !p.GetAdminStateUp() {
-		return agent.PortState{Generation: p.GetWiring(), State: wire.State_UNPLUGGED, Detail: "the port is administratively down"}, true
+	at := slices.IndexFunc(n.GetSegments(), func(s *wire.Segment) bool { return s.GetId() == p.GetSegmentId() })
+	if at < 0 {
+		return say(wire.State_PENDING, "the network's document does not name the port's segment "+p.GetSegmentId())
 	}
-	return agent.PortState{Generation: p.GetWiring(), State: wire.State_DONE, Needs: netOwner(p.GetNetworkId())}, true
+	docs, lacks := f.fabric.standsOn(n.GetSegments()[at])
+	if lacks != "" {
+		return say(wire.State_FAILED, lacks)
+	}
+	r, _ := say(wire.State_DONE, "")
+	r.Docs = append(docs, netOwner(p.GetNetworkId()), hostOwner)
+	return r, true
 }

@@ -1,0 +1,196 @@
+package assemble
+
+import (
+	"context"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"isospin/internal/agent"
+	dhcpfeature "isospin/internal/agent/feature/dhcp"
+	"isospin/internal/agent/feature/l2ovs"
+	"isospin/internal/agent/mirror"
+	"isospin/internal/change"
+	"isospin/internal/config"
+	"isospin/internal/dataplane/addr"
+	"isospin/internal/dataplane/dhcp"
+	veth "isospin/internal/dataplane/link"
+	"isospin/internal/dataplane/netns"
+	"isospin/internal/dataplane/openflow"
+	"isospin/internal/dataplane/vswitch"
+	"isospin/internal/lifecycle"
+	"isospin/internal/ovsdb"
+	"isospin/internal/reconcile"
+	"isospin/internal/wire"
+)
+
+// vswitchOwner marks rows of the Open vSwitch database, and device groups, that the agent made.
+const vswitchOwner = "isospin-agent"
+
+// host is an agent without its session: mirror, loop, features, the host's drivers as stages, and what follows them.
+type host struct {
+	env        Env
+	docs       *mirror.Mirror
+	unreadable map[change.Key]error
+	loop       *agent.Loop
+	watch      *l2ovs.Watch
+
+	ovs        *ovsdb.Client
+	conn       *openflow.Conn
+	flows      *openflow.Flows
+	interfaces *vswitch.Interfaces
+	bridges    *vswitch.Bridges
+	ports      *vswitch.Ports
+	dhcp       *dhcp.Server
+
+	bridgeStage *reconcile.Reconciler[string, vswitch.Bridge]
+	portStage   *reconcile.Reconciler[string, vswitch.Port]
+	flowStage   *reconcile.Reconciler[openflow.Key, openflow.Flow]
+	nsStage     *reconcile.Reconciler[string, struct{}]
+	linkStage   *reconcile.Reconciler[veth.Key, veth.Veth]
+	addrStage   *reconcile.Reconciler[addr.Key, addr.Addr]
+	resStage    *reconcile.Reconciler[dhcp.ReservationKey, dhcp.Reservation]
+	netStage    *reconcile.Reconciler[string, dhcp.Network]
+}
+
+// newHost makes it all and starts nothing. report takes statuses and returns when a server has them.
+func newHost(c *config.Agent, env Env, name string, report func(context.Context, []*wire.Status) error) (*host, error) {
+	h := &host{env: env}
+	var err error
+	if h.ovs, err = ovsdb.New(c.OVSDB(), ovsdb.WithClock(env.Clock), ovsdb.WithLogger(env.Log)); err != nil {
+		return nil, err
+	}
+	opts := []reconcile.Option{reconcile.WithClock(env.Clock), reconcile.WithLogger(env.Log), reconcile.WithPriority(wire.EntityL2, wire.EntityDHCP)}
+	h.conn = openflow.NewConn(c.Isospin.OVSRunDir, c.OVS.IntegrationBridge)
+	h.flows = openflow.NewFlows(h.conn, openflow.TagOf(l2ovs.Owner))
+	h.interfaces = vswitch.NewInterfaces(h.ovs, c.OVS.IntegrationBridge)
+	h.watch = l2ovs.NewWatch(h.interfaces)
+	h.bridges, h.ports = vswitch.NewBridges(h.ovs, vswitchOwner), vswitch.NewPorts(h.ovs, vswitchOwner)
+	h.dhcp = dhcp.New(dhcp.Options{Logger: env.Log, Clock: env.Clock, Lost: func(string) {
+		h.netStage.Invalidate("a network's interface has gone")
+		h.loop.Wake()
+	}})
+	h.bridgeStage = reconcile.New("bridges", h.bridges, vswitch.EqualBridge, opts...)
+	h.nsStage = reconcile.New("namespaces", netns.NewDriver(own()), netns.Equal, opts...)
+	h.linkStage = reconcile.New("links", veth.NewVeths(vswitchOwner, own()), veth.Equal, opts...)
+	h.portStage = reconcile.New("switch ports", h.ports, vswitch.EqualPort, opts...)
+	h.addrStage = reconcile.New("addresses", addr.NewDriver(own(), nil), addr.Equal, opts...)
+	h.flowStage = reconcile.New("flows", h.flows, openflow.Same, opts...)
+	h.resStage, h.netStage = h.dhcp.Stages(opts...)
+	if h.docs, h.unreadable, err = mirror.Open(filepath.Join(c.State.Dir, "mirror"), env.Clock); err != nil {
+		return nil, err
+	}
+	h.loop = &agent.Loop{Documents: h.docs, Report: report, Clock: env.Clock, Log: env.Log, Stages: h.stages(), Features: h.features(c, name)}
+	h.loop.Init()
+	h.flows.OnDrift(func(reason string) { h.flowStage.Invalidate(reason); h.loop.Wake() })
+	return h, nil
+}
+
+// own says which namespaces are the agent's.
+func own() netns.Own { return netns.Prefixes(dhcpfeature.Prefix) }
+
+// stages are in dependency order.
+func (h *host) stages() []reconcile.Stage {
+	return []reconcile.Stage{h.bridgeStage, h.nsStage, h.linkStage, h.portStage, h.addrStage, h.flowStage, h.resStage, h.netStage}
+}
+
+func (h *host) features(c *config.Agent, name string) []agent.Feature {
+	out := []agent.Feature{l2ovs.New(l2ovs.Config{Bridge: c.OVS.IntegrationBridge, DatapathType: c.OVS.DatapathType, Mappings: c.OVS.BridgeMappings,
+		LocalIP: c.OVS.LocalIP, TunnelTypes: c.L2.TunnelTypes, VXLANPort: c.L2.VXLANPort, DontFragment: c.L2.DontFragment, Checksum: c.L2.TunnelCsum},
+		l2ovs.Targets{Bridges: h.bridgeStage, Ports: h.portStage, Flows: h.flowStage}, h.watch)}
+	if slices.Contains(c.Isospin.Roles, "dhcp") {
+		var dns []netip.Addr
+		for _, text := range c.DHCPRole.DNSServers {
+			if ip, err := netip.ParseAddr(text); err == nil {
+				dns = append(dns, ip)
+			}
+		}
+		out = append(out, dhcpfeature.New(dhcpfeature.Config{Host: name, Bridge: c.OVS.IntegrationBridge, Userspace: c.OVS.DatapathType == "netdev", DNS: dns},
+			dhcpfeature.Targets{Namespaces: h.nsStage, Links: h.linkStage, Addresses: h.addrStage, Ports: h.portStage, Networks: h.netStage, Reservations: h.resStage}))
+	}
+	return out
+}
+
+// parts are the host's parts in the order in which they start. The mirror and the connections end after the loop that uses them.
+func (h *host) parts() []lifecycle.Part {
+	told := func(s reconcile.Stage) func(string) {
+		return func(reason string) { s.Invalidate(reason); h.loop.Wake() }
+	}
+	monitor := openflow.NewMonitor(h.conn, h.env.Clock, h.env.Log, h.flows)
+	return []lifecycle.Part{
+		{Name: "mirror", Stop: func(context.Context) error { return h.docs.Close() }},
+		{Name: "flow connection", Stop: func(context.Context) error { return h.conn.Close() }},
+		{Name: "dhcp", Stop: func(context.Context) error { return h.dhcp.Close() }},
+		{Name: "ovsdb", Run: h.ovs.Run},
+		{Name: "bridges", Run: func(ctx context.Context) error { return h.bridges.Watch(ctx, told(h.bridgeStage)) }},
+		{Name: "switch ports", Run: func(ctx context.Context) error { return h.ports.Watch(ctx, told(h.portStage)) }},
+		{Name: "switch interfaces", Run: h.interfaces.Run},
+		{Name: "loop", Run: func(ctx context.Context) error { return h.loop.Run(ctx, h.unreadable) }},
+		{Name: "interfaces", Run: h.watch.Run},
+		{Name: "flows", Run: monitor.Run},
+		{Name: "kernel", Run: h.followKernel},
+	}
+}
+
+// settle is how long the kernel's news are gathered before anything is read back: most of them are the agent's own doing or a
+// guest's device, and a read-back goes through every namespace.
+const settle = 250 * time.Millisecond
+
+// followKernel has the stages of kernel objects read back when something changed.
+func (h *host) followKernel(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var (
+		mu   sync.Mutex
+		seen netns.Kind
+		wg   sync.WaitGroup
+	)
+	defer wg.Wait()
+	defer cancel()
+	first := make(chan struct{}, 1)
+	wg.Go(func() {
+		for {
+			select {
+			case <-first:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case <-h.env.Clock.After(settle):
+			case <-ctx.Done():
+				return
+			}
+			mu.Lock()
+			kinds := seen
+			seen = 0
+			mu.Unlock()
+			h.invalidateKernel(kinds)
+		}
+	})
+	return netns.Monitor(ctx, own(), func(k netns.Kind) {
+		mu.Lock()
+		seen |= k
+		mu.Unlock()
+		select {
+		case first <- struct{}{}:
+		default:
+		}
+	})
+}
+
+func (h *host) invalidateKernel(kinds netns.Kind) {
+	for _, s := range []struct {
+		kind  netns.Kind
+		stage reconcile.Stage
+	}{
+		{netns.Namespaces, h.nsStage},
+		{netns.Links | netns.Namespaces, h.linkStage},
+		{netns.Addresses | netns.Links | netns.Namespaces, h.addrStage},
+	} {
+		if kinds&s.kind != 0 {
+			s.stage.Invalidate("the kernel told of a change")
+		}
+	}
+	h.loop.Wake()
+}
