@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -36,7 +35,8 @@ const (
 type DB struct {
 	path     string
 	clock    clock.Clock
-	ephemera string // the folder to remove at Close
+	ephemera string   // the folder to remove at Close
+	mark     *os.File // in it; locked for as long as this process lives
 	writeDB  *sql.DB
 	readDB   *sql.DB
 	writer   *writer
@@ -60,11 +60,9 @@ func Open(ctx context.Context, path string, clk clock.Clock) (*DB, error) {
 	}
 	db := &DB{path: path, clock: clk, gone: make(chan struct{}), slots: make(chan struct{}, readers)}
 	if path == "" {
-		dir, err := os.MkdirTemp("", "isospin-memory-")
-		if err != nil {
+		if err := db.makeFolder(); err != nil {
 			return nil, fmt.Errorf("sqlite: %w", err)
 		}
-		db.ephemera, db.path = dir, filepath.Join(dir, "isospin.db")
 	}
 	if err := db.open(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -129,7 +127,7 @@ func (db *DB) lock(ctx context.Context) (unlock func(), err error) {
 		return nil, fmt.Errorf("sqlite: lock for the upgrade: %w", err)
 	}
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := flock(f)
 		if err == nil {
 			return func() { _ = f.Close() }, nil // which unlocks
 		}
@@ -255,7 +253,7 @@ func (db *DB) Close() error {
 		}
 	}
 	if db.ephemera != "" {
-		errs = append(errs, os.RemoveAll(db.ephemera))
+		errs = append(errs, os.RemoveAll(db.ephemera), db.mark.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -45,7 +45,14 @@ func TestConformance(t *testing.T) { storetest.Run(t, onFile) }
 // TestInMemory: everything is gone at the end, and two of them are two.
 func TestInMemory(t *testing.T) {
 	ctx := context.Background()
+	t.Setenv("TMPDIR", t.TempDir())
+	dead := filepath.Join(os.TempDir(), "isospin-memory-dead") // as a killed process leaves it
+	must(t, os.Mkdir(dead, 0o700))
+	must(t, os.WriteFile(filepath.Join(dead, "alive"), nil, 0o600))
 	a, b := start(t, "sqlite://", engine.Options{}), start(t, "sqlite:///:memory:", engine.Options{})
+	if _, err := os.Stat(dead); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a dead process's folder is still there: %v", err)
+	}
 	must(t, a.Write(ctx, func(tx store.WriteTx) error {
 		tx.Owe(change.Task{Name: "x"})
 		return nil
