@@ -6,7 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,6 +19,7 @@ import (
 
 	"isospin/internal/assemble"
 	"isospin/internal/config"
+	"isospin/internal/lab/cloud"
 )
 
 func upCommand() *cobra.Command {
@@ -74,7 +80,7 @@ func operator(cmd *cobra.Command, f *configFlags, path string, into any) error {
 	if err != nil {
 		return err
 	}
-	base, token, err := assemble.Operator(cmd.Context(), c)
+	base, token, err := login(cmd.Context(), c)
 	if err != nil {
 		return err
 	}
@@ -97,6 +103,20 @@ func operator(cmd *cobra.Command, f *configFlags, path string, into any) error {
 		return errors.Join(fmt.Errorf("the server answers %s: %s", resp.Status, raw), err)
 	}
 	return json.NewDecoder(resp.Body).Decode(into)
+}
+
+// login finds out where the server of a configuration answers, and takes a token of its state folder's administrator.
+func login(ctx context.Context, c *config.Server) (base, token string, err error) {
+	file := filepath.Join(c.State.Dir, "clouds.yaml")
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		// noauth, or nothing was started here yet.
+		return "http://" + net.JoinHostPort(c.API.BindHost, fmt.Sprint(c.API.BindPort)), "", nil
+	}
+	client, err := cloud.New(ctx, cloud.Access{Clouds: file, Cloud: "isospin"})
+	if err != nil {
+		return "", "", err
+	}
+	return strings.TrimSuffix(client.API().Endpoint, "/"), client.API().Token(), nil
 }
 
 func statusCommand() *cobra.Command {

@@ -3,23 +3,13 @@ package assemble
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
-
 	"isospin/internal/auth"
-	"isospin/internal/config"
 	"isospin/internal/service/status"
 	"isospin/internal/store"
 )
@@ -183,26 +173,4 @@ func (s *Server) gather(ctx context.Context, st *Status) error {
 			return err
 		})
 	})
-}
-
-// Operator finds out where the server of a configuration answers, and logs in with what its state folder holds.
-func Operator(ctx context.Context, c *config.Server) (base, token string, err error) {
-	base = "http://" + net.JoinHostPort(c.API.BindHost, fmt.Sprint(c.API.BindPort))
-	file := filepath.Join(c.State.Dir, "clouds.yaml")
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return base, "", nil // noauth, or nothing was started here yet
-	}
-	opts, _, _, err := clouds.Parse(clouds.WithLocations(file), clouds.WithCloudName("isospin"))
-	if err != nil {
-		return "", "", fmt.Errorf("read %s: %w", file, err)
-	}
-	client, err := openstack.AuthenticatedClient(ctx, opts)
-	if err != nil {
-		return "", "", fmt.Errorf("log in at %s: %w", opts.IdentityEndpoint, err)
-	}
-	at, err := client.EndpointLocator(gophercloud.EndpointOpts{Type: "network", Availability: gophercloud.AvailabilityPublic, Region: "RegionOne"})
-	if err != nil {
-		return "", "", fmt.Errorf("find the API in the catalogue: %w", err)
-	}
-	return strings.TrimSuffix(at, "/"), client.Token(), nil
 }
