@@ -203,7 +203,7 @@ func (e *Engine) look(ctx context.Context, announced bool) {
 	if err := e.feed.sweep(ctx, moved); err != nil {
 		e.complain(ctx, "reading changes failed", err)
 	}
-	if err := e.queue.tick(ctx, moved); err != nil {
+	if err := e.queue.tick(ctx, announced); err != nil {
 		e.complain(ctx, "looking for due tasks failed", err)
 	}
 	if err := e.prune(ctx); err != nil {

@@ -206,10 +206,10 @@ func clip(s string) string {
 }
 
 // tick wakes those who wait when a task is due, and renews the leases of those who work.
-func (q *queue) tick(ctx context.Context, moved bool) error {
+func (q *queue) tick(ctx context.Context, announced bool) error {
 	now := q.e.o.Clock.Now()
 	q.mu.Lock()
-	look := q.waiting > 0 && (moved || now.Sub(q.looked) >= poll)
+	look := q.waiting > 0 && (announced || now.Sub(q.looked) >= poll)
 	due := q.waiting > 0 && !q.next.IsZero() && !now.Before(q.next)
 	var renew map[int64]string
 	if len(q.held) == 0 {
