@@ -176,8 +176,8 @@ func (s *Server) Close() error {
 }
 
 // RunServer is `isospin server`: it returns when ctx ends or a part fails.
-func RunServer(ctx context.Context, c *config.Server, env Env, out io.Writer) error {
-	s, err := NewServer(ctx, c, env)
+func RunServer(ctx context.Context, c *config.Server, env Env, out io.Writer, extra ...ml2.MechanismDriver) error {
+	s, err := NewServer(ctx, c, env, extra...)
 	if err != nil {
 		return err
 	}
