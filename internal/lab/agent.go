@@ -21,12 +21,12 @@ func (l *Lab) agentConfig(s *state, h *Host) string {
 	fmt.Fprintf(&b, "\n[isospin]\nenrolment = %s/enrolment\nstate_dir = %s/agent\nhttp_listen = unix:%s\n", dir, dir, l.agentSocket(h.Name))
 	local := s.underlay(h).Addr()
 	if h.Mechanism == LinuxBridge {
-		fmt.Fprintf(&b, "l2_agent = linuxbridge\n\n[linux_bridge]\nphysical_interface_mappings = public:eth2,physnet1:eth1\n")
+		fmt.Fprintf(&b, "l2_agent = linuxbridge\n\n[linux_bridge]\nphysical_interface_mappings = %s\n", h.mappings("eth2", "eth1"))
 		fmt.Fprintf(&b, "\n[vxlan]\nenable_vxlan = true\nlocal_ip = %s\n", local)
 		return b.String()
 	}
 	fmt.Fprintf(&b, "ovs_run_dir = %s\n", l.ovsDir(h.Name))
-	fmt.Fprintf(&b, "\n[ovs]\nbridge_mappings = public:br-public,physnet1:br-physnet1\nlocal_ip = %s\n", local)
+	fmt.Fprintf(&b, "\n[ovs]\nbridge_mappings = %s\nlocal_ip = %s\n", h.mappings("br-public", "br-physnet1"), local)
 	fmt.Fprintf(&b, "ovsdb_connection = unix:%s\ndatapath_type = netdev\nintegration_bridge = br-int\n", filepath.Join(l.ovsDir(h.Name), "db.sock"))
 	return b.String()
 }

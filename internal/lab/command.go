@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -75,6 +76,7 @@ func printJSON(out io.Writer, v any) error {
 func (c *cli) up() *cobra.Command {
 	var o Options
 	var hosts, mechanism string
+	var without []string
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -83,6 +85,9 @@ func (c *cli) up() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if o.Hosts, err = ParseHosts(hosts, mechanism); err != nil {
+				return err
+			}
+			if err = leaveOut(o.Hosts, without); err != nil {
 				return err
 			}
 			if verbose {
@@ -106,6 +111,7 @@ func (c *cli) up() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&hosts, "hosts", "1", "how many hosts, or which: h1:openvswitch,h2:linuxbridge")
 	f.StringVar(&mechanism, "mechanism", OpenVSwitch, "mechanism of hosts that name none: openvswitch, linuxbridge")
+	f.StringArrayVar(&without, "without", nil, "a physical network that does not reach a host: h3:physnet1; may repeat")
 	f.StringVar(&o.API, "api", "", "address of the API (default: loopback, a free port)")
 	f.StringVar(&o.Auth, "auth", "dev", "dev, keystone or noauth")
 	f.StringArrayVar(&o.ConfigFiles, "config-file", nil, "configuration for server and agents, over the lab's own; may repeat")
@@ -122,7 +128,7 @@ func ParseHosts(text, mechanism string) ([]HostSpec, error) {
 		}
 		var hosts []HostSpec
 		for i := range n {
-			hosts = append(hosts, HostSpec{fmt.Sprintf("h%d", i+1), mechanism})
+			hosts = append(hosts, HostSpec{Name: fmt.Sprintf("h%d", i+1), Mechanism: mechanism})
 		}
 		return hosts, nil
 	}
@@ -132,9 +138,22 @@ func ParseHosts(text, mechanism string) ([]HostSpec, error) {
 		if !given {
 			m = mechanism
 		}
-		hosts = append(hosts, HostSpec{name, m})
+		hosts = append(hosts, HostSpec{Name: name, Mechanism: m})
 	}
 	return hosts, nil
+}
+
+// leaveOut reads --without: HOST:NETWORK each.
+func leaveOut(hosts []HostSpec, without []string) error {
+	for _, w := range without {
+		name, network, ok := strings.Cut(w, ":")
+		i := slices.IndexFunc(hosts, func(h HostSpec) bool { return h.Name == name })
+		if !ok || i < 0 {
+			return fmt.Errorf("--without %q: want HOST:NETWORK, of a host of the lab", w)
+		}
+		hosts[i].Without = append(hosts[i].Without, network)
+	}
+	return nil
 }
 
 func upText(st *Status, took time.Duration) string {

@@ -124,7 +124,7 @@ func TestSideBySide(t *testing.T) {
 	errs := make(chan error, len(dirs))
 	for i, dir := range dirs {
 		go func() {
-			l, err := Up(t.Context(), Options{Dir: dir, Bare: true, Hosts: []HostSpec{{"h1", OpenVSwitch}, {"h2", LinuxBridge}}})
+			l, err := Up(t.Context(), Options{Dir: dir, Bare: true, Hosts: []HostSpec{{Name: "h1", Mechanism: OpenVSwitch}, {Name: "h2", Mechanism: LinuxBridge}}})
 			labs[i] = l
 			errs <- err
 		}()

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -102,7 +103,7 @@ func (st *Status) hang(b *strings.Builder, boxes [][]string, hosts []HostStatus,
 
 // wire is how a host's cable to a network looks: whole, cut (x), or, when the host is off, none.
 func wire(h HostStatus, network string, whole, none byte) byte {
-	if h.Power == "off" {
+	if h.Power == "off" || slices.Contains(h.Without, network) {
 		return none
 	}
 	for _, c := range h.Cut {

@@ -32,6 +32,9 @@ func (l *Lab) makeHost(ctx context.Context, s *state, h *Host) error {
 		return err
 	}
 	for i, c := range cables {
+		if !h.has(c.network) {
+			continue
+		}
 		err := cable.Pair(cable.End{In: inside, Name: c.device, MAC: s.hardware(h, i)}, cable.End{In: fabric, Name: port(c.network, h), Bridge: c.network}, 0)
 		if err != nil {
 			return fmt.Errorf("host %s: %w", h.Name, err)
@@ -76,6 +79,7 @@ func (l *Lab) replug(host string, networks []string, cut bool) error {
 			networks = append(networks, c.network)
 		}
 	}
+	networks = slices.DeleteFunc(slices.Clone(networks), func(n string) bool { return !h.has(n) })
 	fabric, err := cable.Open(l.space(s, "fabric", "").NetPath())
 	if err != nil {
 		return err

@@ -54,6 +54,9 @@ type HostSpec struct {
 	Name string
 	// Mechanism is OpenVSwitch ("" too) or LinuxBridge.
 	Mechanism string
+	// Without are physical networks (physnet1, public) that do not reach the host: it has no cable, no
+	// bridge and no mapping for them.
+	Without []string
 }
 
 // Lab is one that is up, or what remains of one. Its methods are safe for concurrent use, also from

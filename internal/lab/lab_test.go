@@ -20,12 +20,12 @@ func TestParseHosts(t *testing.T) {
 		text string
 		want []HostSpec
 	}{
-		{"2", []HostSpec{{"h1", OpenVSwitch}, {"h2", OpenVSwitch}}},
-		{"a:linuxbridge, b", []HostSpec{{"a", LinuxBridge}, {"b", OpenVSwitch}}},
+		{"2", []HostSpec{{Name: "h1", Mechanism: OpenVSwitch}, {Name: "h2", Mechanism: OpenVSwitch}}},
+		{"a:linuxbridge, b", []HostSpec{{Name: "a", Mechanism: LinuxBridge}, {Name: "b", Mechanism: OpenVSwitch}}},
 		{"0", nil},
 	} {
 		got, err := ParseHosts(c.text, OpenVSwitch)
-		if (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) {
+		if (err != nil) != (c.want == nil) || !cmp.Equal(got, c.want) {
 			t.Errorf("%q: %v, %v, want %v", c.text, got, err, c.want)
 		}
 	}
@@ -33,16 +33,37 @@ func TestParseHosts(t *testing.T) {
 
 func TestOptionsRefused(t *testing.T) {
 	for name, o := range map[string]Options{
-		"host twice":     {Hosts: []HostSpec{{"h1", ""}, {"h1", ""}}},
-		"host reserved":  {Hosts: []HostSpec{{"internet", ""}}},
-		"host name":      {Hosts: []HostSpec{{"a/b", ""}}},
-		"mechanism":      {Hosts: []HostSpec{{"h1", "magic"}}},
-		"auth":           {Auth: "none"},
-		"config missing": {ConfigFiles: []string{"/nowhere/x.conf"}},
+		"host twice":      {Hosts: []HostSpec{{Name: "h1", Mechanism: ""}, {Name: "h1", Mechanism: ""}}},
+		"host reserved":   {Hosts: []HostSpec{{Name: "internet", Mechanism: ""}}},
+		"host name":       {Hosts: []HostSpec{{Name: "a/b", Mechanism: ""}}},
+		"mechanism":       {Hosts: []HostSpec{{Name: "h1", Mechanism: "magic"}}},
+		"auth":            {Auth: "none"},
+		"no such network": {Hosts: []HostSpec{{Name: "h1", Without: []string{"mgmt"}}}},
+		"config missing":  {ConfigFiles: []string{"/nowhere/x.conf"}},
 	} {
 		if _, err := o.complete(); err == nil {
 			t.Errorf("%s: not refused", name)
 		}
+	}
+}
+
+func TestLeaveOut(t *testing.T) {
+	hosts := []HostSpec{{Name: "h1"}, {Name: "h2"}}
+	if err := leaveOut(hosts, []string{"h2:physnet1"}); err != nil {
+		t.Fatal(err)
+	}
+	want := []HostSpec{{Name: "h1"}, {Name: "h2", Without: []string{"physnet1"}}}
+	if diff := cmp.Diff(want, hosts); diff != "" {
+		t.Error(diff)
+	}
+	for _, wrong := range []string{"h3:public", "h1"} {
+		if err := leaveOut(hosts, []string{wrong}); err == nil {
+			t.Errorf("%q is not refused", wrong)
+		}
+	}
+	h := &Host{Without: []string{"public"}}
+	if got := h.mappings("br-public", "br-physnet1"); got != "physnet1:br-physnet1" {
+		t.Errorf("mappings are %q", got)
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 // operatorBridges are what a host's operator makes before the agent comes: a bridge for each network
 // that Open vSwitch carries, with the cable in it. They forward as plain switches. The agent's bridge,
 // br-int, is its own.
-var operatorBridges = []struct{ bridge, device string }{
-	{"br-underlay", "eth0"}, {"br-physnet1", "eth1"}, {"br-public", "eth2"},
+var operatorBridges = []struct{ bridge, device, network string }{
+	{"br-underlay", "eth0", netUnderlay}, {"br-physnet1", "eth1", netPhysnet1}, {"br-public", "eth2", netPublic},
 }
 
 // ovsDir is the run folder of a host's Open vSwitch: database, sockets, logs.
@@ -52,7 +52,7 @@ func (l *Lab) startVSwitch(ctx context.Context, s *state, h *Host) error {
 	// threads: labs are small, and the userspace datapath forwards in one of them anyway.
 	if err := l.vsctl(ctx, s, h, append([]string{"--no-wait", "init", "--", "set", "Open_vSwitch", ".",
 		"external_ids:system-id=" + s.Name + "-" + h.Name, "external_ids:hostname=" + h.Name,
-		"other_config:n-handler-threads=1", "other_config:n-revalidator-threads=1"}, bridgeArgs()...)...); err != nil {
+		"other_config:n-handler-threads=1", "other_config:n-revalidator-threads=1"}, bridgeArgs(h)...)...); err != nil {
 		return err
 	}
 	ref, err = l.daemon(s, h.Name+"/vswitch", "ovs/ovs-vswitchd.log", h, "ovs-vswitchd", "unix:"+sock,
@@ -68,9 +68,12 @@ func (l *Lab) startVSwitch(ctx context.Context, s *state, h *Host) error {
 	return l.vsctl(ctx, s, h, "set", "Open_vSwitch", ".", fmt.Sprintf("external_ids:lab-start=%d-%d", ref.PID, ref.Start))
 }
 
-func bridgeArgs() []string {
+func bridgeArgs(h *Host) []string {
 	var args []string
 	for _, b := range operatorBridges {
+		if !h.has(b.network) {
+			continue
+		}
 		args = append(args, "--", "--may-exist", "add-br", b.bridge, "--", "set", "Bridge", b.bridge, "datapath_type=netdev",
 			"--", "--may-exist", "add-port", b.bridge, b.device)
 	}

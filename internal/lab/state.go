@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -43,6 +44,23 @@ type Host struct {
 	Off bool `json:"off,omitempty"`
 	// Cut are the networks whose cable is unplugged.
 	Cut []string `json:"cut,omitempty"`
+	// Without are the physical networks that do not reach the host.
+	Without []string `json:"without,omitempty"`
+}
+
+// has tells whether a network of the fabric reaches the host.
+func (h *Host) has(network string) bool { return !slices.Contains(h.Without, network) }
+
+// mappings are the host's physical networks, each with what the operator's end of it is called.
+func (h *Host) mappings(public, physnet1 string) string {
+	var m []string
+	if h.has(netPublic) {
+		m = append(m, netPublic+":"+public)
+	}
+	if h.has(netPhysnet1) {
+		m = append(m, netPhysnet1+":"+physnet1)
+	}
+	return strings.Join(m, ",")
 }
 
 func (s *state) host(name string) *Host {

@@ -31,6 +31,7 @@ type HostStatus struct {
 	Management string   `json:"management"`
 	Power      string   `json:"power"` // "on" or "off"
 	Cut        []string `json:"cut,omitempty"`
+	Without    []string `json:"without,omitempty"` // physical networks that do not reach it
 	// Agent is as Status.Server; Switch is "running", "down", or "" without an Open vSwitch.
 	Agent  string `json:"agent,omitempty"`
 	Switch string `json:"switch,omitempty"`
@@ -89,7 +90,7 @@ func (l *Lab) hostStatus(ctx context.Context, s *state, h *Host) HostStatus {
 	in := l.space(s, "host", h.Name)
 	st := HostStatus{
 		Name: h.Name, Mechanism: h.Mechanism, Netns: in.Name, Underlay: s.underlay(h).Addr().String(),
-		Management: s.management(h.Number).Addr().String(), Power: "on", Cut: h.Cut,
+		Management: s.management(h.Number).Addr().String(), Power: "on", Cut: h.Cut, Without: h.Without,
 	}
 	if h.Off || !in.Exists() {
 		st.Power = "off"

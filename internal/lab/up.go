@@ -56,6 +56,11 @@ func (o Options) complete() (Options, error) {
 			return o, fmt.Errorf("host name %q is not valid, reserved or given twice", h.Name)
 		}
 		seen[h.Name] = true
+		for _, n := range h.Without {
+			if n != netPhysnet1 && n != netPublic {
+				return o, fmt.Errorf("host %s: %q is no physical network of a lab: %s and %s are", h.Name, n, netPhysnet1, netPublic)
+			}
+		}
 		switch h.Mechanism {
 		case "":
 			o.Hosts[i].Mechanism = OpenVSwitch
@@ -144,7 +149,7 @@ func (l *Lab) claim(o Options) error {
 		}
 	}
 	for i, h := range o.Hosts {
-		s.Hosts = append(s.Hosts, &Host{Name: h.Name, Number: i + 1, Mechanism: h.Mechanism})
+		s.Hosts = append(s.Hosts, &Host{Name: h.Name, Number: i + 1, Mechanism: h.Mechanism, Without: h.Without})
 	}
 	return l.save(s)
 }

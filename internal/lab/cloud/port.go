@@ -37,9 +37,6 @@ type attributes map[string]any
 // ToPortCreateMap is the body of a create.
 func (a attributes) ToPortCreateMap() (map[string]any, error) { return map[string]any{"port": a}, nil }
 
-// ToPortUpdateMap is the body of an update.
-func (a attributes) ToPortUpdateMap() (map[string]any, error) { return map[string]any{"port": a}, nil }
-
 // Plug is who asks for a port: a server of Nova's, on a host.
 type Plug struct {
 	Device, Host string
@@ -84,11 +81,16 @@ func (c *Client) Move(ctx context.Context, id, host string) (Port, error) {
 }
 
 func (c *Client) update(ctx context.Context, id string, body attributes) (Port, error) {
-	var p Port
-	if err := ports.Update(ctx, c.api, id, body).ExtractInto(&p); err != nil {
+	// gophercloud's update wants its options to be a struct, in which "not given" and "empty" are hard to
+	// tell apart.
+	var answer struct {
+		Port Port `json:"port"`
+	}
+	_, err := c.api.Put(ctx, c.api.ServiceURL("ports", id), map[string]any{"port": body}, &answer, &gophercloud.RequestOpts{OkCodes: []int{200, 201}})
+	if err != nil {
 		return Port{}, fmt.Errorf("update port %s: %w", id, err)
 	}
-	return p, nil
+	return answer.Port, nil
 }
 
 // Port shows one.
