@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -83,7 +84,11 @@ func (f *configFlags) sources() (config.Sources, error) {
 	}
 	src.Files, src.Dirs = f.files, f.dirs
 	if f.stateDir != "" {
-		f.set("isospin/state_dir", f.stateDir)
+		dir, err := filepath.Abs(f.stateDir)
+		if err != nil {
+			return src, fmt.Errorf("--state-dir: %w", err)
+		}
+		f.set("isospin/state_dir", dir)
 	}
 	src.Flags = f.values
 	return src, nil

@@ -68,7 +68,11 @@ func OpenStore(ctx context.Context, c *config.Server, env Env, upgrade bool) (*e
 		if err := stateDir(c.State.Dir); err != nil {
 			return nil, err
 		}
-		url = "sqlite:///" + filepath.Join(c.State.Dir, "isospin.db")
+		dir, err := filepath.Abs(c.State.Dir)
+		if err != nil {
+			return nil, fmt.Errorf("state folder %s: %w", c.State.Dir, err)
+		}
+		url = "sqlite:///" + filepath.Join(dir, "isospin.db")
 	}
 	if c.Isospin.Memory || strings.HasPrefix(url, "sqlite:") {
 		upgrade = true // nobody else owns an embedded database
