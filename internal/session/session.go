@@ -154,6 +154,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener, creds *tls.Config) er
 type counters struct {
 	sessions, sets, documents            atomic.Int64
 	jobs, rendered, frames, sent, closed atomic.Int64
+	heard                                atomic.Int64
 }
 
 // Stats counts what a server holds and has done.
@@ -166,11 +167,12 @@ type Stats struct {
 	Frames    int64 // frames handed to sessions
 	Sent      int64 // documents in them
 	Overflows int64 // sessions ended because their agent was too slow
+	Heard     int64 // messages from agents, heartbeats most of all
 }
 
 // Stats is how the server stands.
 func (s *Server) Stats() Stats {
 	c := &s.counters
 	return Stats{Sessions: c.sessions.Load(), Sets: c.sets.Load(), Documents: c.documents.Load(), Jobs: c.jobs.Load(),
-		Rendered: c.rendered.Load(), Frames: c.frames.Load(), Sent: c.sent.Load(), Overflows: c.closed.Load()}
+		Rendered: c.rendered.Load(), Frames: c.frames.Load(), Sent: c.sent.Load(), Overflows: c.closed.Load(), Heard: c.heard.Load()}
 }

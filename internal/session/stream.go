@@ -171,6 +171,7 @@ func (st *stream) attend(ctx context.Context) (last time.Time, err error) {
 		select {
 		case m := <-st.up:
 			last = st.Clock.Now()
+			st.counters.heard.Add(1)
 			if err := st.heard(ctx, m); err != nil {
 				return last, err
 			}
