@@ -43,7 +43,7 @@ func New(ctx context.Context, a Access) (*Client, error) {
 		provider.UseTokenLock()
 		return &Client{&gophercloud.ServiceClient{
 			ProviderClient: provider, Endpoint: root, ResourceBase: root + "v2.0/", Type: "network",
-			MoreHeaders: map[string]string{"X-Roles": "admin", "X-User-Id": "lab"},
+			MoreHeaders: map[string]string{"X-Roles": "admin", "X-User-Id": "lab", "X-Project-Id": "lab"},
 		}}, nil
 	}
 	var options []clouds.ParseOption
