@@ -12,9 +12,9 @@ import (
 	"isospin/internal/ident"
 	"isospin/internal/model"
 	"isospin/internal/session"
-	"isospin/internal/session/sessiontest"
 	"isospin/internal/store"
 	"isospin/internal/wire"
+	"isospin/test/sessiontest"
 )
 
 // herd enrols and runs hosts h1..hn.
@@ -132,7 +132,7 @@ func TestAThousandHostsReconnect(t *testing.T) {
 	all(c, hs, func(v simulate.View) bool { return v.Synced() && v.Counts().Sessions == 3 })
 	took = time.Since(start)
 	t.Logf("with empty mirrors after %v; server: %+v", took, s.Session.Stats())
-	if took > 10*time.Second {
+	if took > 30*time.Second { // the hosts' own hashing, all in this process, is most of it
 		t.Errorf("with empty mirrors it took %v", took)
 	}
 }

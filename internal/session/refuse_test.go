@@ -16,7 +16,7 @@ import (
 	"isospin/internal/agent/simulate"
 	"isospin/internal/ident"
 	"isospin/internal/session"
-	"isospin/internal/session/sessiontest"
+	"isospin/test/sessiontest"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -8,9 +8,9 @@ import (
 
 	"isospin/internal/agent/simulate"
 	"isospin/internal/model"
-	"isospin/internal/session/sessiontest"
 	"isospin/internal/store"
 	"isospin/internal/wire"
+	"isospin/test/sessiontest"
 )
 
 func synced(v simulate.View) bool { return v.Synced() }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -150,6 +151,9 @@ func (p *Plugin) Committed(string) {
 	}
 }
 
+// gather is how long hosts that come are waited for, so that many are one look.
+const gather = 100 * time.Millisecond
+
 // Run looks for networks without enough servers, and for those on dead hosts, when a host comes and every so often. It only reads
 // while there is nothing to do. It ends with ctx.
 func (p *Plugin) Run(ctx context.Context) error {
@@ -159,6 +163,16 @@ func (p *Plugin) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-p.wake:
+			// Hosts come in herds.
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-p.Clock.After(gather):
+			}
+			select {
+			case <-p.wake:
+			default:
+			}
 		case <-tick:
 			tick = p.Clock.After(p.Every)
 		}
@@ -206,50 +220,49 @@ func (p *Plugin) Sweep(ctx context.Context) error {
 
 // lacking are the networks with DHCP that too few live hosts serve while another live one could. Three statements.
 func (p *Plugin) lacking(ctx context.Context, tx store.Tx) ([]string, error) {
-	seen, err := p.Agents.OfType(ctx, tx, model.AgentDHCP)
-	if err != nil {
-		return nil, err
-	}
-	alive, idle := map[string]bool{}, 0
-	for _, s := range seen {
-		alive[s.Host] = s.Alive
-		if s.Alive && s.AdminStateUp {
-			idle++
-		}
-	}
-	if idle == 0 {
-		return nil, nil
-	}
-	served := map[string][2]int{} // network: all hosts, live hosts
-	err = store.Each(ctx, tx, store.Q("SELECT network_id, host FROM dhcp_hosts"), func(scan func(...any) error) error {
+	served := map[string][]string{}
+	err := store.Each(ctx, tx, store.Q("SELECT network_id, host FROM dhcp_hosts"), func(scan func(...any) error) error {
 		var network, host string
 		err := scan(&network, &host)
-		n := served[network]
-		n[0]++
-		if alive[host] || p.Stay {
-			n[1]++
-		}
-		served[network] = n
+		served[network] = append(served[network], host)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	var out []string
+	var networks []string
 	err = store.Each(ctx, tx, store.Q("SELECT DISTINCT network_id FROM subnets WHERE "+tx.Dialect().JSONText("body", "enable_dhcp")+" IN ('true', '1') ORDER BY network_id"),
 		func(scan func(...any) error) error {
 			var network string
 			err := scan(&network)
-			n := served[network]
-			if p.Wait && n[0] == 0 {
-				return err
-			}
-			if n[1] < min(p.PerNetwork, idle) {
-				out = append(out, network)
+			if !p.Wait || len(served[network]) > 0 {
+				networks = append(networks, network)
 			}
 			return err
 		})
-	return out, err
+	if err != nil || len(networks) == 0 {
+		return nil, err
+	}
+	seen, err := p.Agents.OfType(ctx, tx, model.AgentDHCP)
+	if err != nil {
+		return nil, err
+	}
+	alive, able := map[string]bool{}, 0
+	for _, s := range seen {
+		alive[s.Host] = s.Alive
+		if s.Alive && s.AdminStateUp {
+			able++
+		}
+	}
+	return slices.DeleteFunc(networks, func(network string) bool {
+		living := 0
+		for _, host := range served[network] {
+			if alive[host] || p.Stay {
+				living++
+			}
+		}
+		return living >= min(p.PerNetwork, able)
+	}), nil
 }
 
 // row is one host that serves a network.
