@@ -4,7 +4,10 @@
 package forward
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 
 	"isospin/internal/change"
 	"isospin/internal/document"
@@ -61,7 +64,7 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 			continue
 		}
 		doc := &wire.Forward{PortId: p.ID, NetworkId: p.NetworkID, MacAddress: p.MACAddress, Host: p.HostID, SegmentId: segment,
-			TunnelIp: ends(p.HostID, segment)}
+			TunnelIp: ends(p, segment)}
 		for _, f := range p.FixedIPs {
 			doc.IpAddresses = append(doc.IpAddresses, f.IPAddress)
 		}
@@ -70,28 +73,20 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 	return out, nil
 }
 
-// endpoints finds where tunnels to the ports' hosts end, by host and segment; "" where the segment is no tunnel. Two statements.
-func endpoints(ctx context.Context, tx store.Tx, rows []model.Port, carried map[string]string) (func(host, segment string) string, error) {
-	var hosts, segments []string
-	seen := map[string]bool{} // names of hosts and ids of segments never meet
-	once := func(list []string, v string) []string {
-		if seen[v] {
-			return list
-		}
-		seen[v] = true
-		return append(list, v)
-	}
+// endpoints finds where tunnels to the ports' hosts end. A port on a physical segment has one too when its network has a
+// tunnel segment: hosts that the physical network does not reach have no other way to it. "" where there is none. Two statements.
+func endpoints(ctx context.Context, tx store.Tx, rows []model.Port, carried map[string]string) (func(p *model.Port, segment string) string, error) {
+	hosts, networks := map[string]bool{}, map[string]bool{}
 	for i := range rows {
-		if s, ok := carried[rows[i].ID]; ok {
-			hosts = once(hosts, rows[i].HostID)
-			segments = once(segments, s)
+		if _, ok := carried[rows[i].ID]; ok {
+			hosts[rows[i].HostID], networks[rows[i].NetworkID] = true, true
 		}
 	}
-	types, err := ml2.SegmentsByID(ctx, tx, segments)
+	segments, err := ml2.SegmentsOf(ctx, tx, slices.Sorted(maps.Keys(networks)))
 	if err != nil {
 		return nil, err
 	}
-	list, err := tunnel.Endpoints(ctx, tx, store.In("host", hosts))
+	list, err := tunnel.Endpoints(ctx, tx, store.In("host", slices.Sorted(maps.Keys(hosts))))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +94,17 @@ func endpoints(ctx context.Context, tx store.Tx, rows []model.Port, carried map[
 	for _, e := range list {
 		ends[[2]string{e.Host, e.Type}] = e.IP
 	}
-	return func(host, segment string) string { return ends[[2]string{host, types[segment].NetworkType}] }, nil
+	return func(p *model.Port, segment string) string {
+		first := "" // of the network's tunnel segments, in their order
+		for _, s := range segments[p.NetworkID] {
+			ip := ends[[2]string{p.HostID, s.NetworkType}]
+			if s.ID == segment && ip != "" {
+				return ip
+			}
+			first = cmp.Or(first, ip)
+		}
+		return first
+	}, nil
 }
 
 var _ document.Kind = Kind{}
