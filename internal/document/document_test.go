@@ -1,0 +1,134 @@
+package document_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"isospin/internal/change"
+	"isospin/internal/document"
+	"isospin/internal/document/dhcp"
+	"isospin/internal/document/forward"
+	"isospin/internal/document/network"
+	"isospin/internal/document/port"
+	"isospin/internal/document/reservation"
+	"isospin/internal/document/secgroup"
+	"isospin/internal/document/subnet"
+	"isospin/internal/model"
+	"isospin/internal/store"
+	"isospin/internal/wire"
+	"isospin/test/sessiontest"
+)
+
+func kinds(s *sessiontest.Server) []document.Kind {
+	return []document.Kind{network.New(s.Networks), subnet.New(s.Subnets), port.New(s.Ports), forward.New(s.Ports),
+		dhcp.New("example.org", -time.Second), reservation.New(s.Ports), secgroup.NewGroup(s.Groups), secgroup.NewRule(s.Rules), secgroup.NewMember(s.Ports)}
+}
+
+// TestKindsAreConsistent: a document that Members lists in a set says so itself, a document that says that it is in a set is
+// listed there, and how many statements that takes does not depend on how many documents there are.
+func TestKindsAreConsistent(t *testing.T) {
+	c := sessiontest.New(t)
+	s := c.Start(sessiontest.Options{})
+	if err := s.Agents.Connected(context.Background(), "h1", sessiontest.Facts(1)); err != nil {
+		t.Fatal(err)
+	}
+	n1, n2, g1, g2 := s.Network(model.TypeVXLAN, 11), s.Network(model.TypeVXLAN, 12), s.Group(), s.Group()
+	s.Subnet(n1, "10.0.0.0/16", true)
+	for deadline := time.Now().Add(20 * time.Second); ; <-time.After(time.Millisecond) {
+		var n int64
+		s.Read(func(ctx context.Context, tx store.Tx) (err error) {
+			n, _, err = store.Int(ctx, tx, store.Q("SELECT COUNT(*) FROM dhcp_hosts WHERE port_id <> ''"))
+			return err
+		})
+		if n == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("nobody serves the network")
+		}
+	}
+	var sets []change.Set
+	for family, names := range map[string][]string{wire.FamilyHost: {"h1", "h2"}, wire.FamilyNetwork: {n1, n2}, wire.FamilyDHCP: {n1, n2},
+		wire.FamilyGroup: {g1, g2}, wire.FamilyMembers: {g1, g2}} {
+		for _, name := range names {
+			sets = append(sets, change.NewSet(family, name))
+		}
+	}
+	var statements []uint64
+	for round := range 2 {
+		s.Write(func(ctx context.Context, tx store.WriteTx) error {
+			for i := range 1 + 30*round {
+				if _, err := s.NewPort(ctx, tx, []string{n1, n2}[i%2], func(p *model.Port) {
+					p.HostID = []string{"h1", "h1", "", "h2"}[i%4] // bound, and on a host without an agent
+					p.SecurityGroups = []string{g1, g2}[:(i+1)%3]
+				}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		<-time.After(200 * time.Millisecond) // the cloud's own reads are over
+		before := s.Store.Stats().Statements
+		total := 0
+		s.Read(func(ctx context.Context, tx store.Tx) error {
+			for _, k := range kinds(s) {
+				total += consistent(ctx, t, tx, k, sets)
+			}
+			return nil
+		})
+		statements = append(statements, s.Store.Stats().Statements-before)
+		t.Logf("%d documents, %d statements", total, statements[round])
+	}
+	if statements[0] != statements[1] {
+		t.Errorf("%v statements for few and for many documents", statements)
+	}
+}
+
+// consistent checks a kind on the sets and counts its documents there.
+func consistent(ctx context.Context, t *testing.T, tx store.Tx, k document.Kind, sets []change.Set) int {
+	t.Helper()
+	family := k.Families()[0]
+	var mine []change.Set
+	for _, s := range sets {
+		if s.Family() == family {
+			mine = append(mine, s)
+		}
+	}
+	members, err := k.Members(ctx, tx, mine)
+	if err != nil {
+		t.Fatalf("%s: %v", k.Name(), err)
+	}
+	listed := map[string]bool{} // set and id
+	var ids []string
+	for s, list := range members {
+		for _, id := range list {
+			listed[fmt.Sprint(s, id)] = true
+			ids = append(ids, id)
+		}
+	}
+	docs, err := k.Render(ctx, tx, append(ids, "no-such-id", "no-such/id"))
+	if err != nil {
+		t.Fatalf("%s: %v", k.Name(), err)
+	}
+	for id, d := range docs {
+		for _, s := range d.Sets {
+			if s.Family() != family || !listed[fmt.Sprint(s, id)] {
+				t.Errorf("%s %s says that it is in %s, where it is not listed", k.Name(), id, s)
+			}
+		}
+		a, err := wire.Encode(k.Name(), id, d.Body)
+		if err != nil || wire.New(k.Name()) == nil || fmt.Sprintf("%T", wire.New(k.Name())) != fmt.Sprintf("%T", d.Body) {
+			t.Errorf("%s: a %T, %v", k.Name(), d.Body, err)
+			continue
+		}
+		if a.Version == 0 || len(a.Body) == 0 || len(a.Body) > 1024 {
+			t.Errorf("%s: version %d, %d bytes", k.Name(), a.Version, len(a.Body))
+		}
+	}
+	if len(docs) == 0 {
+		t.Errorf("no %s at all", k.Name())
+	}
+	return len(docs)
+}
