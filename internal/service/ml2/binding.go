@@ -238,6 +238,7 @@ func (p *Plugin) rewire(ctx context.Context, tx store.WriteTx, network string) e
 		}
 		tx.Changed(key(wire.KindPort, id), change.NewSet(wire.FamilyHost, host))
 		tx.Changed(key(wire.KindForward, id), networkSet(network))
+		tx.Changed(key(wire.KindReservation, id), change.NewSet(wire.FamilyDHCP, network)) // it carries the generation too
 		return nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"isospin/internal/ident"
 	"isospin/internal/model"
 	"isospin/internal/store"
+	"isospin/internal/wire"
 )
 
 // ErrNoSegment says that a pool has no free segment, or that the type has no pool for project networks.
@@ -168,6 +169,7 @@ func (m *TypeManager) ReserveDynamic(ctx context.Context, tx store.WriteTx, netw
 		return s, err
 	}
 	s.NetworkID, s.Dynamic, s.Host = networkID, true, want.Host
+	tx.Changed(key(wire.KindNetwork, networkID), networkSet(networkID)) // hosts that hold the network learn the segment
 	return s, insertSegment(ctx, tx, s)
 }
 
@@ -177,6 +179,9 @@ func (m *TypeManager) Release(ctx context.Context, tx store.WriteTx, s model.Seg
 		if err := d.Release(ctx, tx, s); err != nil {
 			return err
 		}
+	}
+	if s.Dynamic {
+		tx.Changed(key(wire.KindNetwork, s.NetworkID), networkSet(s.NetworkID))
 	}
 	return deleteSegment(ctx, tx, s.ID)
 }
