@@ -94,6 +94,12 @@ type Splicer interface {
 // Filter turns a filter's values (all of one key, joined by OR) into a condition.
 type Filter func(ctx context.Context, values []string) (store.Cond, error)
 
+// Item is one checked object of a bulk create, with its defaults: canonical JSON.
+type Item map[string]json.RawMessage
+
+// Into decodes the item.
+func (i Item) Into(v any) error { return json.Unmarshal(object(i), v) }
+
 // Parent says where a policy name such as "network:project_id" finds its value: the row in Table whose id is
 // the attribute Ref of the object. Extra adds values that are not in the parent's body (shared).
 type Parent struct {
@@ -117,6 +123,8 @@ type Options struct {
 	// BeforeNeeds tells in a read transaction whether Before has work to do.
 	BeforeNeeds func(ctx context.Context, tx store.Tx, projects []string) (bool, error)
 	Splicer     Splicer
+	// Bulk judges the items of one bulk create together, before the transaction; may be nil.
+	Bulk func(items []Item) error
 	// Facts computes what policy asks of the objects themselves beyond their bodies.
 	Facts   Facts
 	Actor   Actor

@@ -39,7 +39,7 @@ func envelope(res *apidef.Resource, body []byte, bulk bool) (items []json.RawMes
 		if errors.As(err, &te) || outer == nil && string(bytes.TrimSpace(body)) == "null" {
 			return nil, false, fault.HTTPBadRequest("The request body is not a JSON object.")
 		}
-		return nil, false, fault.HTTPBadRequest("The request body is not JSON: " + printable(err.Error()) + ".")
+		return nil, false, malformed(res, "it is not JSON: "+printable(err.Error())+".")
 	}
 	if raw, ok := outer[res.Collection]; ok && bulk {
 		if err := json.Unmarshal(raw, &items); err != nil || items == nil {
@@ -61,6 +61,15 @@ func envelope(res *apidef.Resource, body []byte, bulk bool) (items []json.RawMes
 		return nil, false, fault.HTTPBadRequest("The request body has no " + res.Name + ".")
 	}
 	return []json.RawMessage{raw}, false, nil
+}
+
+// malformed names the fault as the front end does that serves the collection in Neutron (behaviour.md, section 2).
+func malformed(res *apidef.Resource, reason string) error {
+	switch res.Collection {
+	case "networks", "subnets", "ports":
+		return fault.HTTPBadRequest("The request body cannot be read: " + reason)
+	}
+	return fault.MalformedRequestBody(reason)
 }
 
 // attributes checks one item against the registry and returns canonical JSON: what was given, and for a create the whole

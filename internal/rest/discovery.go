@@ -3,8 +3,6 @@ package rest
 import (
 	"encoding/json"
 	"net/http"
-
-	"isospin/internal/fault"
 )
 
 // baseURL is scheme and host as the client knows them, or the configured prefix.
@@ -99,7 +97,9 @@ func (s *Server) extensions(w http.ResponseWriter, r *http.Request, alias string
 		list = append(list, item)
 	}
 	if alias != "" {
-		return fault.HTTPNotFound("No enabled extension has the alias " + printable(alias) + ".")
+		// Plain text, as Neutron's (behaviour.md, section 1).
+		http.Error(w, "No enabled extension has the alias "+printable(alias)+".", http.StatusNotFound)
+		return nil
 	}
 	body, err := json.Marshal(map[string]any{"extensions": list})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"isospin/internal/apidef"
+	"isospin/internal/apidef/types"
 	"isospin/internal/fault"
 	"isospin/internal/policy"
 	"isospin/internal/store"
@@ -130,6 +131,12 @@ func (s *Server) compare(e *endpoint, a *apidef.Attribute, values []string) (sto
 	return store.In(expr, values), nil
 }
 
+// Truth reads a boolean of a query string, for filters that a plugin makes itself.
+func Truth(text string) (bool, error) {
+	v, err := types.Bool().Filter(text)
+	return v == "true", err
+}
+
 // schemaType is the JSON type that an attribute's schema names, the first where it names several.
 func schemaType(t apidef.Type) string {
 	switch k := t.Schema()["type"].(type) {
@@ -238,13 +245,15 @@ func zero(a apidef.Attribute) string {
 	return "''"
 }
 
-// markerCond is what comes behind the marker in the order; a marker that is not there is the resource's 404.
-func markerCond(ctx context.Context, tx store.Tx, e *endpoint, order []store.Order, marker string) (store.Cond, error) {
+// markerCond is what comes behind the marker in the order; a marker that is not there, or that the caller may not see,
+// is the resource's 404.
+func markerCond(ctx context.Context, tx store.Tx, e *endpoint, order []store.Order, visible store.Cond, marker string) (store.Cond, error) {
 	exprs := make([]string, len(order))
 	for i, o := range order {
 		exprs[i] = o.Expr
 	}
-	rows, err := tx.Query(ctx, store.Q("SELECT "+strings.Join(exprs, ", ")+" FROM "+e.table.TableName()+" WHERE id = ?", marker))
+	where := store.And(store.Eq("id", marker), visible)
+	rows, err := tx.Query(ctx, store.Q("SELECT "+strings.Join(exprs, ", ")+" FROM "+e.table.TableName()+" WHERE "+where.SQL, where.Args...))
 	if err != nil {
 		return store.Cond{}, err
 	}

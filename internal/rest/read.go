@@ -124,13 +124,11 @@ func (s *Server) page(ctx context.Context, tx store.Tx, e *endpoint, q *listQuer
 	if s.Policy.Verdict(principal(ctx), "get_"+e.res.Name) == policy.Never {
 		return nil, nil // not a refusal: behaviour.md, section 5
 	}
-	where, err := s.visibleWhere(ctx, e, q.where)
-	if err != nil {
-		return nil, err
-	}
+	visible := s.visible(ctx, e)
+	where := store.And(q.where, visible)
 	order := q.orderExprs(e, tx.Dialect())
 	if q.marker != "" && q.limit > 0 {
-		after, err := markerCond(ctx, tx, e, order, q.marker)
+		after, err := markerCond(ctx, tx, e, order, visible, q.marker)
 		if err != nil {
 			return nil, err
 		}
@@ -148,15 +146,15 @@ func (s *Server) page(ctx context.Context, tx store.Tx, e *endpoint, q *listQuer
 	return rows, nil
 }
 
-// visibleWhere adds what limits callers who do not see everything.
-func (s *Server) visibleWhere(ctx context.Context, e *endpoint, where store.Cond) (store.Cond, error) {
+// visible is what limits callers who do not see everything.
+func (s *Server) visible(ctx context.Context, e *endpoint) store.Cond {
 	if s.Policy.Verdict(principal(ctx), "get_"+e.res.Name) == policy.Always {
-		return where, nil
+		return store.Cond{}
 	}
 	if e.Options.Visible == nil {
-		return store.And(where, store.Eq("project_id", principal(ctx).ProjectID)), nil
+		return store.Eq("project_id", principal(ctx).ProjectID)
 	}
-	return store.And(where, e.Options.Visible(ctx)), nil
+	return e.Options.Visible(ctx)
 }
 
 // filterSeen drops rows that policy hides although SQL found them.

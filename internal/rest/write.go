@@ -32,6 +32,15 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, e *endpoint, par
 			return err
 		}
 	}
+	if e.Options.Bulk != nil && many {
+		bulk := make([]Item, len(in))
+		for i := range in {
+			bulk[i] = in[i].full
+		}
+		if err := e.Options.Bulk(bulk); err != nil {
+			return err
+		}
+	}
 	if err := s.before(ctx, e, []string{p.ProjectID}); err != nil {
 		return err
 	}

@@ -71,6 +71,23 @@ func (p networks) mtu(want int64, segments []model.Segment) (int64, error) {
 	return want, nil
 }
 
+// fits refuses an MTU that IPv6 cannot live with on a network that has a subnet of it (upstream-faults.md).
+func (p networks) fits(ctx context.Context, tx store.Tx, n *model.Network) error {
+	if n.MTU == 0 || n.MTU >= minMTU6 {
+		return nil
+	}
+	subs, err := p.subnetsOf(ctx, tx, n.ID)
+	if err != nil {
+		return err
+	}
+	for i := range subs {
+		if subs[i].IPVersion == 6 {
+			return fault.NetworkMTUSubnetConflict(n.MTU, 6, n.ID)
+		}
+	}
+	return nil
+}
+
 // share writes or removes the RBAC policies behind shared and router:external.
 func (p networks) share(ctx context.Context, tx store.WriteTx, n *model.Network, shared, fresh bool) error {
 	for _, s := range []struct {
@@ -135,6 +152,9 @@ func (p networks) Update(ctx context.Context, tx store.WriteTx, cur model.Networ
 	}
 	if in.Given("mtu") {
 		if n.MTU, err = p.mtu(n.MTU, segments); err != nil {
+			return n, err
+		}
+		if err := p.fits(ctx, tx, &n); err != nil {
 			return n, err
 		}
 	}
@@ -348,7 +368,7 @@ func networkFilters(p *Plugin) map[string]rest.Filter {
 		"shared": func(ctx context.Context, values []string) (store.Cond, error) {
 			var any []store.Cond
 			for _, v := range values {
-				on, err := truth(v)
+				on, err := rest.Truth(v)
 				if err != nil {
 					return store.Cond{}, err
 				}

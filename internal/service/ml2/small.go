@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"isospin/internal/auth"
 	"isospin/internal/fault"
@@ -32,17 +31,6 @@ func projectOf(ctx context.Context) string {
 		return p.ProjectID
 	}
 	return ""
-}
-
-// truth reads a boolean of a query string as oslo.utils does.
-func truth(v string) (bool, error) {
-	switch strings.ToLower(v) {
-	case "true", "t", "yes", "y", "on", "1":
-		return true, nil
-	case "false", "f", "no", "n", "off", "0":
-		return false, nil
-	}
-	return false, fault.BadInput("'%s' is not a boolean.", v)
 }
 
 func segmentIn(column string, values []string) (store.Cond, error) {

@@ -18,6 +18,9 @@ const (
 	maxHostRoutes  = 20
 )
 
+// minMTU6 is the smallest MTU that IPv6 allows (RFC 8200, section 5).
+const minMTU6 = 1280
+
 // complete checks a new subnet and fills what the request left out (behaviour.md, section 9).
 func (p subnets) complete(ctx context.Context, tx store.Tx, n *model.Network, s *model.Subnet, in rest.Input[model.Subnet]) error {
 	if s.SubnetPoolID != nil {
@@ -68,7 +71,7 @@ func (p subnets) checkPrefix(n *model.Network, s *model.Subnet, prefix netip.Pre
 		return fault.BadInput("cidr %s is all addresses there are.", prefix)
 	case s.IPVersion == 4 && s.EnableDHCP && bits > 30:
 		return fault.BadInput("cidr %s is too small for DHCP.", prefix)
-	case s.IPVersion == 6 && n.MTU > 0 && n.MTU < 1280:
+	case s.IPVersion == 6 && n.MTU > 0 && n.MTU < minMTU6:
 		return fault.NetworkMTUSubnetConflict(n.MTU, 6, n.ID)
 	}
 	ra, mode := deref(s.IPv6RAMode), deref(s.IPv6AddressMode)

@@ -90,7 +90,7 @@ func (p *Plugin) Bindings() []rest.Binding {
 					store.Expr("security_group_id IN (SELECT id FROM security_groups WHERE "+seen.SQL+")", seen.Args...))
 			},
 			Before: p.ensureAll, BeforeNeeds: p.lacksDefault, Splicer: rules{p}, Facts: p.ruleFacts,
-			Filters: map[string]rest.Filter{"belongs_to_default_sg": ofDefault},
+			Filters: map[string]rest.Filter{"belongs_to_default_sg": ofDefault}, Bulk: together,
 			Parents: []rest.Parent{{Prefix: "security_group", Ref: "security_group_id", Table: p.Groups, Extra: sharing.Facts,
 				Missing: func(id string) error { return fault.SecurityGroupNotFound(id) }}},
 			NotFound: func(id string) error { return fault.SecurityGroupRuleNotFound(id) },

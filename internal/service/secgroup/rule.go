@@ -53,6 +53,30 @@ func (p rules) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model
 	return r, p.touched(ctx, tx, &g, r.ID)
 }
 
+// together judges the rules of one bulk create: one group, no two that are equal (behaviour.md, section 3).
+func together(items []rest.Item) error {
+	seen := map[string]bool{}
+	group := ""
+	for i, item := range items {
+		var r model.SecurityGroupRule
+		if err := item.Into(&r); err != nil {
+			return fmt.Errorf("decode a rule: %w", err)
+		}
+		if err := normalize(&r); err != nil {
+			return err
+		}
+		m := meaning(&r)
+		switch {
+		case i > 0 && r.SecurityGroupID != group:
+			return fault.SecurityGroupNotSingleGroupRules()
+		case seen[m]:
+			return fault.DuplicateSecurityGroupRuleInPost()
+		}
+		group, seen[m] = r.SecurityGroupID, true
+	}
+	return nil
+}
+
 // exists names the rule that an equal one clashes with.
 func (p rules) exists(ctx context.Context, tx store.Tx, r *model.SecurityGroupRule) error {
 	id := ""
@@ -134,9 +158,9 @@ func (p *Plugin) ofDefaults(ctx context.Context, tx store.Tx, ids []string) (map
 func ofDefault(_ context.Context, values []string) (store.Cond, error) {
 	var any []store.Cond
 	for _, v := range values {
-		on, err := strconv.ParseBool(v)
+		on, err := rest.Truth(v)
 		if err != nil {
-			return store.Cond{}, fault.BadInput("belongs_to_default_sg: '%s' is not a boolean.", v)
+			return store.Cond{}, err
 		}
 		c := store.Expr("security_group_id IN (SELECT id FROM security_groups WHERE default_of IS NOT NULL)")
 		if !on {

@@ -1,0 +1,153 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"isospin/internal/service/ml2"
+	"isospin/internal/service/secgroup"
+	"isospin/internal/store"
+)
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// invariant is a statement that must yield no row.
+type invariant struct{ what, sql string }
+
+// invariants are what holds in every database at any moment between two commits.
+func invariants() []invariant {
+	return []invariant{
+		{"subnets of no network", "SELECT id FROM subnets WHERE network_id NOT IN (SELECT id FROM networks)"},
+		{"ports of no network", "SELECT id FROM ports WHERE network_id NOT IN (SELECT id FROM networks)"},
+		{"segments of no network", "SELECT id FROM segments WHERE network_id NOT IN (SELECT id FROM networks)"},
+		{"networks without a segment", "SELECT id FROM networks WHERE id NOT IN (SELECT network_id FROM segments)"},
+		{"claims of no segment", "SELECT segment_id FROM segment_claims WHERE segment_id NOT IN (SELECT id FROM segments)"},
+		{"segments without their claim", "SELECT id FROM segments WHERE network_type <> 'local' AND id NOT IN (SELECT segment_id FROM segment_claims)"},
+		{"addresses of no port", "SELECT ip_address FROM ip_allocations WHERE port_id NOT IN (SELECT id FROM ports)"},
+		{"addresses of no subnet", "SELECT ip_address FROM ip_allocations WHERE subnet_id NOT IN (SELECT id FROM subnets)"},
+		{"levels of no port", "SELECT port_id FROM binding_levels WHERE port_id NOT IN (SELECT id FROM ports)"},
+		{"levels of no segment", "SELECT port_id FROM binding_levels WHERE segment_id NOT IN (SELECT id FROM segments)"},
+		{"dynamic segments that nobody uses", "SELECT id FROM segments WHERE is_dynamic <> 0 AND id NOT IN (SELECT segment_id FROM binding_levels)"},
+		{"provisioning of no port", "SELECT port_id FROM provisioning WHERE port_id NOT IN (SELECT id FROM ports)"},
+		{"rules of no group", "SELECT id FROM security_group_rules WHERE security_group_id NOT IN (SELECT id FROM security_groups)"},
+		{"rules about no group", "SELECT id FROM security_group_rules WHERE remote_group_id IS NOT NULL AND remote_group_id NOT IN (SELECT id FROM security_groups)"},
+		{"members of no group", "SELECT port_id FROM port_security_groups WHERE security_group_id NOT IN (SELECT id FROM security_groups)"},
+		{"members that are no port", "SELECT port_id FROM port_security_groups WHERE port_id NOT IN (SELECT id FROM ports)"},
+		{"sharing of no network", "SELECT object_id FROM rbac_policies WHERE object_type = 'network' AND object_id NOT IN (SELECT id FROM networks)"},
+		{"free ranges of no subnet", "SELECT pool FROM free_range WHERE pool LIKE 'subnet:%' AND SUBSTR(pool, 8) NOT IN (SELECT id FROM subnets)"},
+	}
+}
+
+// Exact fails the test for every row that hangs in the air, every pool that is not exact and every column that does not
+// say what its body says.
+func Exact(tb testing.TB, st store.Store) {
+	tb.Helper()
+	ctx := tb.Context()
+	err := st.Read(ctx, func(tx store.Tx) error {
+		for _, i := range invariants() {
+			if err := none(ctx, tb, tx, i); err != nil {
+				return fmt.Errorf("%s: %w", i.what, err)
+			}
+		}
+		return pools(ctx, tb, tx)
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	err = store.CheckAll(ctx, st, []store.Checker{ml2.NewNetworks(), ml2.NewSubnets(), ml2.NewPorts(), secgroup.NewGroups(), secgroup.NewRules()},
+		func(d store.Difference) { tb.Error(d) })
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func none(ctx context.Context, tb testing.TB, tx store.Tx, i invariant) error {
+	tb.Helper()
+	n := 0
+	return store.Each(ctx, tx, store.Q(i.sql), func(scan func(...any) error) error {
+		var id string
+		if err := scan(&id); err != nil {
+			return err
+		}
+		if n++; n <= 3 {
+			tb.Errorf("%s: %s", i.what, id)
+		}
+		return nil
+	})
+}
+
+// pools holds the free ranges to what is in use: no value is both free and in use, ranges of a pool do not overlap.
+func pools(ctx context.Context, tb testing.TB, tx store.Tx) error {
+	tb.Helper()
+	used := map[string]map[string]bool{} // pool → 32 hexadecimal digits
+	mark := func(pool, v string) {
+		if used[pool] == nil {
+			used[pool] = map[string]bool{}
+		}
+		used[pool][v] = true
+	}
+	err := store.Each(ctx, tx, store.Q("SELECT subnet_id, ip FROM ip_allocations"), func(scan func(...any) error) error {
+		var subnet, ip string
+		err := scan(&subnet, &ip)
+		mark("subnet:"+subnet, ip)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = store.Each(ctx, tx, store.Q("SELECT network_type, physical_network, segmentation_id FROM segment_claims"), func(scan func(...any) error) error {
+		var kind, physical string
+		var id int64
+		err := scan(&kind, &physical, &id)
+		mark("segment:"+kind+":"+physical, fmt.Sprintf("%032x", id))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	before, last := "", ""
+	return store.Each(ctx, tx, store.Q("SELECT pool, first, last FROM free_range WHERE first > '' ORDER BY pool, first"), func(scan func(...any) error) error {
+		var pool, a, b string
+		if err := scan(&pool, &a, &b); err != nil {
+			return err
+		}
+		if pool == before && a <= last || strings.Compare(a, b) > 0 {
+			tb.Errorf("pool %s: the free range %s-%s overlaps one before it", pool, a, b)
+		}
+		for v := range used[pool] {
+			if v >= a && v <= b {
+				tb.Errorf("pool %s: %s is free and in use", pool, v)
+			}
+		}
+		before, last = pool, b
+		return nil
+	})
+}
+
+// FreeOf counts the free values of a pool.
+func FreeOf(tb testing.TB, st store.Store, pool string) uint64 {
+	tb.Helper()
+	var n uint64
+	err := st.Read(tb.Context(), func(tx store.Tx) error {
+		n = 0
+		return store.Each(tb.Context(), tx, store.Q("SELECT first, last FROM free_range WHERE pool = ? AND first > ''", pool), func(scan func(...any) error) error {
+			var a, b string
+			if err := scan(&a, &b); err != nil {
+				return err
+			}
+			var x, y uint64
+			if _, err := fmt.Sscanf(a[16:]+" "+b[16:], "%x %x", &x, &y); err != nil {
+				return err
+			}
+			n += y - x + 1
+			return nil
+		})
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}
