@@ -80,6 +80,9 @@ type Dialect interface {
 	// ForUpdate is the suffix that locks the rows read until the commit ("" where writers are alone);
 	// skipLocked passes over rows that others hold.
 	ForUpdate(skipLocked bool) string
+	// ForShare is the suffix that keeps the rows read as they are until the commit, while others may keep them too ("" where
+	// writers are alone): what a new row hangs on.
+	ForShare() string
 	// InsertIgnore is the statement's head and tail for an insert that does nothing on a duplicate:
 	// "INSERT OR IGNORE INTO", "" or "INSERT INTO", "ON CONFLICT DO NOTHING".
 	InsertIgnore() (head, tail string)

@@ -120,7 +120,7 @@ func (t *Table[T]) ColumnOf(attr string) (string, bool) {
 
 // texts are a table's statements in one dialect, built once so that prepared statements are found by them.
 type texts struct {
-	get, getForUpdate, find, bodies, count, insert, update, compareAndSet, remove, revisionOf string
+	get, getForUpdate, getForShare, find, bodies, count, insert, update, compareAndSet, remove, revisionOf string
 }
 
 func (t *Table[T]) textsFor(d Dialect) *texts {
@@ -157,6 +157,7 @@ func (t *Table[T]) build(d Dialect) *texts {
 	}
 	x.get = x.find + " WHERE id = ?"
 	x.getForUpdate = x.get + d.ForUpdate(false)
+	x.getForShare = x.get + d.ForShare()
 	x.compareAndSet = x.update + " AND " + columnRevision + " = ?"
 	return x
 }

@@ -19,6 +19,11 @@ func (t *Table[T]) GetForUpdate(ctx context.Context, tx WriteTx, id string) (T, 
 	return t.one(ctx, tx, t.textsFor(tx.Dialect()).getForUpdate, id)
 }
 
+// GetForShare reads one row that nobody may change or remove until the commit: the parent of a row that is written.
+func (t *Table[T]) GetForShare(ctx context.Context, tx WriteTx, id string) (T, error) {
+	return t.one(ctx, tx, t.textsFor(tx.Dialect()).getForShare, id)
+}
+
 func (t *Table[T]) one(ctx context.Context, tx Tx, text, id string) (T, error) {
 	var v T
 	vs, err := t.read(ctx, tx, Q(text, id), 1)

@@ -21,6 +21,8 @@ func (dialect) ForUpdate(skipLocked bool) string {
 	return " FOR UPDATE"
 }
 
+func (dialect) ForShare() string { return " LOCK IN SHARE MODE" }
+
 // InsertIgnore also makes an error of a value into a warning; who uses it inserts values that fit.
 func (dialect) InsertIgnore() (head, tail string) { return "INSERT IGNORE INTO", "" }
 

@@ -59,6 +59,8 @@ func (dialect) ForUpdate(skipLocked bool) string {
 	return " FOR UPDATE"
 }
 
+func (dialect) ForShare() string { return " FOR SHARE" }
+
 func (dialect) InsertIgnore() (head, tail string) { return "INSERT INTO", "ON CONFLICT DO NOTHING" }
 
 func (dialect) Random() string { return "random()" }

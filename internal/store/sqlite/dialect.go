@@ -18,6 +18,8 @@ func (dialect) JSONText(column, member string) string {
 // ForUpdate is empty: writers are alone.
 func (dialect) ForUpdate(bool) string { return "" }
 
+func (dialect) ForShare() string { return "" }
+
 func (dialect) InsertIgnore() (head, tail string) { return "INSERT OR IGNORE INTO", "" }
 
 func (dialect) Random() string { return "random()" }
