@@ -112,9 +112,10 @@ func TestAThousandHostsReconnect(t *testing.T) {
 	start := time.Now()
 	s = c.Start(sessiontest.Options{Address: address})
 	all(c, hs, func(v simulate.View) bool { return v.Synced() && v.Counts().Sessions == 2 })
+	synced := time.Since(start)
 	everyoneLives(t, s, hosts)
 	took := time.Since(start)
-	t.Logf("%d hosts of %d ports were back after %v; server: %+v", hosts, perHost, took, s.Session.Stats())
+	t.Logf("%d hosts of %d ports were back after %v, and alive for all to see after %v; server: %+v", hosts, perHost, synced, took, s.Session.Stats())
 	if took > 10*time.Second {
 		t.Errorf("it took %v", took)
 	}
@@ -206,7 +207,7 @@ func TestAMemberIsOneDocumentAHost(t *testing.T) {
 	// A bystander: it holds neither the group nor the network.
 	other := c.Host(c.Enrol("bystander", s.Address), sessiontest.Facts(9999), nil)
 	c.Wait(other, synced)
-	all(c, hs, holdsAtLeast("sgm:"+g, members))
+	all(c, hs, func(v simulate.View) bool { return v.Synced() && v.Sets()["sgm:"+g] == members && v.Sets()["net:"+n] == 1+hosts })
 	before := make([]simulate.Counts, hosts)
 	for i, h := range hs {
 		before[i] = h.Counts()

@@ -88,7 +88,7 @@ func live(t testing.TB, s *sessiontest.Server, host string) {
 // eventually waits until a state of the database is reached.
 func eventually(t testing.TB, s *sessiontest.Server, what string, is func(ctx context.Context, tx store.Tx) (bool, error)) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		var ok bool
 		s.Read(func(ctx context.Context, tx store.Tx) (err error) {

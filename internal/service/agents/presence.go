@@ -145,12 +145,17 @@ func (p *Plugin) compare(ctx context.Context, tx store.Tx, host string, facts *w
 			out.update = append(out.update, a)
 		}
 	}
-	ends, err := tunnel.Endpoints(ctx, tx, store.Eq("host", host))
+	ends, err := tunnel.Endpoints(ctx, tx, store.And(tunnelTypes(), store.Eq("host", host)))
 	if err != nil {
 		return nil, err
 	}
 	out.endpoints = !maps.Equal(wanted(host, facts), setOf(ends))
 	return out, nil
+}
+
+// tunnelTypes names all types, so that the table's key, which begins with the type, is of use.
+func tunnelTypes() store.Cond {
+	return store.In("tunnel_type", []string{model.TypeVXLAN, model.TypeGRE, model.TypeGeneve})
 }
 
 func setOf(ends []tunnel.Endpoint) map[tunnel.Endpoint]bool {
