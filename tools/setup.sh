@@ -5,11 +5,13 @@ set -euo pipefail
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
 
 # The lab: hosts with their own Open vSwitch, guests with a real DHCP client, tools to look at packets.
-demo=(openvswitch-switch busybox-static isc-dhcp-client iproute2 iputils-ping tcpdump ethtool procps curl ca-certificates git python3)
-# Tests add the databases, the clients that people use, and the tools that read the kernel's state back.
-test=("${demo[@]}" dnsmasq-base mariadb-server postgresql python3-openstackclient python3-openstacksdk nftables conntrack socat)
+demo=(openvswitch-switch busybox-static isc-dhcp-client iproute2 iputils-ping tcpdump ethtool procps curl ca-certificates git python3 python3-openstackclient)
+# Tests add the databases, Keystone (on MariaDB, served by waitress), the clients that people use, and the tools that read
+# the kernel's state back.
+test=("${demo[@]}" dnsmasq-base mariadb-server postgresql nftables conntrack socat
+	keystone python3-waitress python3-pymysql)
 # Measuring adds nothing yet: the peer installs itself (tools/peer.sh).
-bench=("${demo[@]}" python3-openstackclient)
+bench=("${demo[@]}")
 
 case "${1:-}" in
 demo) wanted=("${demo[@]}") ;;

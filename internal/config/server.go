@@ -164,22 +164,32 @@ func (q Quotas) ByResource() map[string]int {
 
 // Authtoken is the Keystone that tokens are asked about, and who asks (keystonemiddleware).
 type Authtoken struct {
-	PublicURL       string   `option:"www_authenticate_uri" default:"" deprecated:"auth_uri" help:"Where callers without a token are sent."`
-	URL             string   `option:"auth_url" default:"" help:"Keystone's address."`
-	Type            string   `option:"auth_type" default:"password" deprecated:"auth_plugin" choices:"password,v3password" help:"How to log in to Keystone."`
-	Username        string   `option:"username" default:"" deprecated:"user_name,admin_user" help:"User that asks."`
-	Password        string   `option:"password" default:"" secret:"true" deprecated:"admin_password" help:"The user's password."`
-	UserDomainName  string   `option:"user_domain_name" default:"" help:"Domain of the user, by name."`
-	UserDomainID    string   `option:"user_domain_id" default:"" help:"Domain of the user, by ID."`
-	ProjectName     string   `option:"project_name" default:"" deprecated:"tenant_name,admin_tenant_name" help:"Project that the user acts in."`
-	ProjectDomain   string   `option:"project_domain_name" default:"" help:"Domain of the project, by name."`
-	ProjectDomainID string   `option:"project_domain_id" default:"" help:"Domain of the project, by ID."`
-	Region          string   `option:"region_name" default:"" help:"Region of the Keystone in the catalogue."`
-	CAFile          string   `option:"cafile" default:"" help:"Certificates that Keystone's is checked with; empty: the system's."`
-	Insecure        bool     `option:"insecure" default:"false" help:"Do not check Keystone's certificate."`
-	CacheSeconds    int      `option:"token_cache_time" default:"300" min:"-1" help:"How long an answer about a token is believed; -1: not at all."`
-	ServiceRoles    []string `option:"service_token_roles" default:"service" help:"Roles of which one makes a service token count."`
-	RolesRequired   bool     `option:"service_token_roles_required" default:"false" help:"Refuse service tokens without such a role."`
+	PublicURL       string        `option:"www_authenticate_uri" default:"" deprecated:"auth_uri" help:"Where callers without a token are sent; empty: auth_url."`
+	URL             string        `option:"auth_url" default:"" help:"Keystone's address, with or without /v3. Tokens are asked about here, whatever the catalogue says."`
+	Type            string        `option:"auth_type" default:"password" deprecated:"auth_plugin" choices:"password,v3password" help:"How to log in to Keystone."`
+	Username        string        `option:"username" default:"" deprecated:"user_name,admin_user" help:"User that asks."`
+	UserID          string        `option:"user_id" default:"" help:"User that asks, by ID."`
+	Password        string        `option:"password" default:"" secret:"true" deprecated:"admin_password" help:"The user's password."`
+	UserDomainName  string        `option:"user_domain_name" default:"" help:"Domain of the user, by name."`
+	UserDomainID    string        `option:"user_domain_id" default:"" help:"Domain of the user, by ID."`
+	ProjectName     string        `option:"project_name" default:"" deprecated:"tenant_name,admin_tenant_name" help:"Project that the user acts in."`
+	ProjectID       string        `option:"project_id" default:"" deprecated:"tenant_id" help:"Project that the user acts in, by ID."`
+	ProjectDomain   string        `option:"project_domain_name" default:"" help:"Domain of the project, by name."`
+	ProjectDomainID string        `option:"project_domain_id" default:"" help:"Domain of the project, by ID."`
+	DomainName      string        `option:"default_domain_name" default:"" help:"Domain of user and project where none is given, by name."`
+	DomainID        string        `option:"default_domain_id" default:"" help:"Domain of user and project where none is given, by ID; without a name too: default."`
+	SystemScope     string        `option:"system_scope" default:"" choices:",all" help:"all: the user acts on the system and not in a project."`
+	Region          string        `option:"region_name" default:"" help:"Accepted. Keystone is asked at auth_url."`
+	Interface       string        `option:"interface" default:"internal" help:"Accepted. Keystone is asked at auth_url."`
+	CAFile          string        `option:"cafile" default:"" help:"Certificates that Keystone's is checked with; empty: the system's."`
+	CertFile        string        `option:"certfile" default:"" help:"Certificate that Keystone is shown."`
+	KeyFile         string        `option:"keyfile" default:"" help:"Key of certfile; empty: it is in certfile."`
+	Insecure        bool          `option:"insecure" default:"false" help:"Do not check Keystone's certificate."`
+	Timeout         time.Duration `option:"http_connect_timeout" default:"10" min:"1" max:"600" help:"After so long without an answer, repetitions included, Keystone is taken for away, and the caller is told so (503)."`
+	Retries         int           `option:"http_request_max_retries" default:"3" min:"0" help:"How often Keystone is asked again at once when it cannot be reached."`
+	CacheSeconds    int           `option:"token_cache_time" default:"300" min:"-1" help:"How long an answer about a token is believed; -1: not at all."`
+	ServiceRoles    []string      `option:"service_token_roles" default:"service" help:"Roles of which one makes a service token count."`
+	RolesRequired   bool          `option:"service_token_roles_required" default:"false" help:"Refuse service tokens without such a role."`
 }
 
 // Nova is the Compute service that is told about ports.
