@@ -20,7 +20,7 @@ func (p *Plugin) AdjustPort(ctx context.Context, tx store.WriteTx, id string, ch
 	if err != nil {
 		return model.Port{}, err
 	}
-	n, err := p.Networks.Get(ctx, tx, cur.NetworkID)
+	n, err := p.Networks.GetForShare(ctx, tx, cur.NetworkID)
 	if err != nil {
 		return model.Port{}, err
 	}

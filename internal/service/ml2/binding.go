@@ -20,8 +20,9 @@ const (
 )
 
 type bindTask struct {
-	Port   string `json:"port"`
-	Wiring int64  `json:"wiring"`
+	Port    string `json:"port"`
+	Network string `json:"network"`
+	Wiring  int64  `json:"wiring"`
 }
 
 type postcommitTask struct {
@@ -69,7 +70,7 @@ func (p *Plugin) bind(ctx context.Context, tx store.WriteTx, old, port *model.Po
 		if old != nil && Rewired(old, port) {
 			wiring++
 		}
-		return owe(tx, taskBind, bindTask{Port: port.ID, Wiring: wiring})
+		return owe(tx, taskBind, bindTask{Port: port.ID, Network: n.ID, Wiring: wiring})
 	case !o.bound:
 		port.VIFType = model.VIFBindingFailed
 		return nil
@@ -96,11 +97,11 @@ func (p *Plugin) bindRequest(ctx context.Context, tx store.Tx, port *model.Port,
 }
 
 func (p *Plugin) reserveNext(ctx context.Context, tx store.WriteTx, network string, want model.Segment) (model.Segment, error) {
-	all, err := SegmentsOf(ctx, tx, []string{network})
-	if err != nil {
+	// The network must not go while segments are made for it.
+	if _, err := p.Networks.GetForShare(ctx, tx, network); err != nil {
 		return model.Segment{}, err
 	}
-	return p.Types.ReserveDynamic(ctx, tx, network, all[network], want)
+	return p.Types.ReserveDynamic(ctx, tx, network, want)
 }
 
 // settle writes a binding's levels and puts its result into the port, whose row the caller writes.
@@ -143,12 +144,13 @@ func (p *Plugin) unbind(ctx context.Context, tx store.WriteTx, port *model.Port)
 	return p.notifyRemotes(tx, port.ID, levels)
 }
 
-// releaseUnused gives back those dynamic segments that no binding uses any more.
+// releaseUnused gives back those dynamic segments that no binding uses any more. Each is locked before its users are
+// counted: who wants to use it holds it until the use is committed.
 func (p *Plugin) releaseUnused(ctx context.Context, tx store.WriteTx, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	segments, err := SegmentsByID(ctx, tx, ids)
+	segments, err := segmentsByID(ctx, tx, ids, tx.Dialect().ForUpdate(false))
 	if err != nil {
 		return err
 	}
@@ -218,7 +220,7 @@ func (p *Plugin) retry(ctx context.Context, tx store.WriteTx, cur model.Port, ho
 	if cur.HostID != host || bound(&cur) {
 		return nil
 	}
-	n, err := p.Networks.Get(ctx, tx, cur.NetworkID)
+	n, err := p.Networks.GetForShare(ctx, tx, cur.NetworkID)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,8 @@ func (p *Plugin) DeletePort(ctx context.Context, tx store.WriteTx, id string) er
 }
 
 func (p ports) make(ctx context.Context, tx store.WriteTx, port model.Port, given func(string) bool) (model.Port, error) {
-	n, err := p.Networks.Get(ctx, tx, port.NetworkID)
+	// Held until the commit: a network that goes at the same moment waits and finds the port, or is gone for this request.
+	n, err := p.Networks.GetForShare(ctx, tx, port.NetworkID)
 	if store.IsNotFound(err) {
 		err = fault.NetworkNotFound(port.NetworkID)
 	}
@@ -191,7 +192,12 @@ func (p ports) Update(ctx context.Context, tx store.WriteTx, cur model.Port, in 
 	if err := p.check(&port, w); err != nil {
 		return port, err
 	}
-	n, err := p.Networks.Get(ctx, tx, port.NetworkID)
+	read := func() (model.Network, error) { return p.Networks.Get(ctx, tx, port.NetworkID) }
+	if in.Given("fixed_ips") || port.MACAddress != cur.MACAddress || port.HostID != cur.HostID || port.VNICType != cur.VNICType {
+		// Subnets and segments must not go meanwhile.
+		read = func() (model.Network, error) { return p.Networks.GetForShare(ctx, tx, port.NetworkID) }
+	}
+	n, err := read()
 	if err != nil {
 		return port, err
 	}
@@ -317,6 +323,10 @@ func (p ports) remove(ctx context.Context, tx store.WriteTx, cur model.Port) err
 		return err
 	}
 	if len(cur.FixedIPs) > 0 {
+		// So that pools cannot be cut anew between the look at them and what is given back to them.
+		if _, err := p.Networks.GetForShare(ctx, tx, cur.NetworkID); err != nil {
+			return err
+		}
 		subs, err := p.subnetsOf(ctx, tx, cur.NetworkID)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"isospin/internal/model"
 	"isospin/internal/service"
@@ -61,8 +62,12 @@ func (b binder) Handle(ctx context.Context, payload json.RawMessage) error {
 		r, err = p.bindRequest(ctx, tx, &port, &n)
 		return err
 	})
-	if err != nil || !current {
+	if err != nil {
 		return err
+	}
+	if !current {
+		// A server that was killed between reserving and saving left segments that nobody uses.
+		return b.store.Write(ctx, func(tx store.WriteTx) error { return p.sweepDynamic(ctx, tx, t.Network) })
 	}
 	var reserved []string
 	o, err := p.Mechanisms.tree(ctx, r, true, func(ctx context.Context, want model.Segment) (s model.Segment, err error) {
@@ -75,7 +80,7 @@ func (b binder) Handle(ctx context.Context, payload json.RawMessage) error {
 		}
 		return s, err
 	})
-	if errors.Is(err, ErrNoSegment) {
+	if errors.Is(err, ErrNoSegment) || store.IsNotFound(err) { // the pool is empty, or the network gone
 		o, err = outcome{}, nil
 	}
 	if err != nil {
@@ -97,7 +102,11 @@ func (b binder) save(ctx context.Context, t bindTask, o outcome, reserved []stri
 		}
 		port := cur.Clone()
 		port.VIFType = model.VIFBindingFailed
+		used := map[string]bool{}
 		if o.bound {
+			if used, err = p.hold(ctx, tx, o); err != nil {
+				return err
+			}
 			if err := p.settle(ctx, tx, &port, o); err != nil {
 				return err
 			}
@@ -108,8 +117,44 @@ func (b binder) save(ctx context.Context, t bindTask, o outcome, reserved []stri
 			return err
 		}
 		Dirty(tx, &cur, &port)
-		return p.releaseUnused(ctx, tx, reserved)
+		return p.releaseUnused(ctx, tx, slices.DeleteFunc(slices.Clone(reserved), func(id string) bool { return used[id] }))
 	})
+}
+
+// errSegmentGone says that a segment went between its reservation and its use; the task is tried again.
+var errSegmentGone = errors.New("ml2: a segment of the binding is gone")
+
+// hold keeps the segments of a binding until the commit and tells which they are.
+func (p *Plugin) hold(ctx context.Context, tx store.WriteTx, o outcome) (map[string]bool, error) {
+	used := map[string]bool{}
+	var ids []string
+	for _, l := range o.levels {
+		used[l.SegmentID] = true
+		ids = append(ids, l.SegmentID)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	held, err := segmentsByID(ctx, tx, ids, tx.Dialect().ForShare())
+	if err == nil && len(held) < len(ids) {
+		err = errSegmentGone
+	}
+	return used, err
+}
+
+// sweepDynamic gives back a network's dynamic segments that nobody uses.
+func (p *Plugin) sweepDynamic(ctx context.Context, tx store.WriteTx, network string) error {
+	var ids []string
+	err := store.Each(ctx, tx, store.Q("SELECT id FROM segments WHERE network_id = ? AND is_dynamic <> 0 AND id NOT IN (SELECT segment_id FROM binding_levels)", network),
+		func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	return p.releaseUnused(ctx, tx, ids)
 }
 
 func (b binder) release(ctx context.Context, reserved []string) error {

@@ -87,6 +87,12 @@ func (p subnets) Update(ctx context.Context, tx store.WriteTx, cur model.Subnet,
 		return s, err
 	}
 	s.PrefixLen = nil
+	if in.Given("allocation_pools") {
+		// Ports that take or give back addresses hold the network; the pools are cut while nobody does.
+		if _, err := p.Networks.GetForUpdate(ctx, tx, cur.NetworkID); err != nil {
+			return s, err
+		}
+	}
 	if err := p.checkUpdate(ctx, tx, &cur, &s, in); err != nil {
 		return s, err
 	}

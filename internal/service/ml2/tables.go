@@ -2,7 +2,10 @@ package ml2
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"isospin/internal/model"
 	"isospin/internal/store"
@@ -63,12 +66,17 @@ const segmentColumns = "id, network_id, network_type, physical_network, segmenta
 
 // SegmentsOf reads the segments of networks, a network's own first and in their order. One statement.
 func SegmentsOf(ctx context.Context, tx store.Tx, networks []string) (map[string][]model.Segment, error) {
-	return segmentsWhere(ctx, tx, store.In("network_id", networks))
+	return segmentsWhere(ctx, tx, store.In("network_id", networks), "")
 }
 
 // SegmentsByID reads single segments, keyed by id. One statement.
 func SegmentsByID(ctx context.Context, tx store.Tx, ids []string) (map[string]model.Segment, error) {
-	byNetwork, err := segmentsWhere(ctx, tx, store.In("id", ids))
+	return segmentsByID(ctx, tx, ids, "")
+}
+
+// segmentsByID reads single segments; lock is a suffix that keeps them.
+func segmentsByID(ctx context.Context, tx store.Tx, ids []string, lock string) (map[string]model.Segment, error) {
+	byNetwork, err := segmentsWhere(ctx, tx, store.In("id", ids), lock)
 	out := map[string]model.Segment{}
 	for _, list := range byNetwork {
 		for _, s := range list {
@@ -78,9 +86,9 @@ func SegmentsByID(ctx context.Context, tx store.Tx, ids []string) (map[string]mo
 	return out, err
 }
 
-func segmentsWhere(ctx context.Context, tx store.Tx, where store.Cond) (map[string][]model.Segment, error) {
+func segmentsWhere(ctx context.Context, tx store.Tx, where store.Cond, lock string) (map[string][]model.Segment, error) {
 	out := map[string][]model.Segment{}
-	err := store.Each(ctx, tx, store.Q("SELECT "+segmentColumns+" FROM segments WHERE "+where.SQL+" ORDER BY network_id, is_dynamic, segment_index, id", where.Args...),
+	err := store.Each(ctx, tx, store.Q("SELECT "+segmentColumns+" FROM segments WHERE "+where.SQL+" ORDER BY network_id, is_dynamic, segment_index, id"+lock, where.Args...),
 		func(scan func(...any) error) error {
 			var s model.Segment
 			var dynamic int64
@@ -97,9 +105,18 @@ func insertSegment(ctx context.Context, tx store.WriteTx, s model.Segment) error
 	if s.Dynamic {
 		dynamic = 1
 	}
-	_, err := tx.Exec(ctx, store.Q("INSERT INTO segments ("+segmentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		s.ID, s.NetworkID, s.NetworkType, s.PhysicalNetwork, s.SegmentationID, s.Index, dynamic, s.Host))
+	_, err := tx.Exec(ctx, store.Q("INSERT INTO segments ("+segmentColumns+", dynamic_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		s.ID, s.NetworkID, s.NetworkType, s.PhysicalNetwork, s.SegmentationID, s.Index, dynamic, s.Host, dynamicOf(s)))
 	return err
+}
+
+// dynamicOf is the same for dynamic segments that serve the same, of which a network has one: the index refuses another.
+func dynamicOf(s model.Segment) any {
+	if !s.Dynamic {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{s.NetworkID, s.NetworkType, s.PhysicalNetwork, s.Host}, "\n")))
+	return hex.EncodeToString(sum[:])
 }
 
 func deleteSegment(ctx context.Context, tx store.WriteTx, id string) error {

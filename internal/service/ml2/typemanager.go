@@ -158,19 +158,41 @@ func (m *TypeManager) reserveProject(ctx context.Context, tx store.WriteTx, exte
 
 // ReserveDynamic finds the network's dynamic segment of a type and physical network, or reserves one. The level below a
 // binding uses it; it goes with its last use.
-func (m *TypeManager) ReserveDynamic(ctx context.Context, tx store.WriteTx, networkID string, have []model.Segment, want model.Segment) (model.Segment, error) {
-	for _, s := range have {
-		if s.NetworkType == want.NetworkType && s.PhysicalNetwork == want.PhysicalNetwork && s.Host == want.Host && s.Dynamic {
-			return s, nil
+//
+// What is found stays until the transaction ends; where two make it at once the index lets one through.
+func (m *TypeManager) ReserveDynamic(ctx context.Context, tx store.WriteTx, networkID string, want model.Segment) (model.Segment, error) {
+	want.NetworkID, want.Dynamic = networkID, true
+	for range dynamicTries {
+		s, found, err := m.dynamic(ctx, tx, want)
+		if err != nil || found {
+			return s, err
+		}
+		if s, err = m.reserve(ctx, tx, want); err != nil {
+			return s, err
+		}
+		err = insertSegment(ctx, tx, s)
+		if _, dup := store.AsDuplicate(err); !dup {
+			tx.Changed(key(wire.KindNetwork, networkID), networkSet(networkID)) // hosts that hold the network learn the segment
+			return s, err
+		}
+		if d := m.drivers[s.NetworkType]; d != nil {
+			if err := d.Release(ctx, tx, s); err != nil {
+				return s, err
+			}
 		}
 	}
-	s, err := m.reserve(ctx, tx, want)
-	if err != nil {
-		return s, err
+	return want, fmt.Errorf("dynamic segment of network %s: others were always faster", networkID)
+}
+
+// dynamicTries bounds how often others may make and drop the segment between two looks.
+const dynamicTries = 10
+
+func (m *TypeManager) dynamic(ctx context.Context, tx store.WriteTx, want model.Segment) (s model.Segment, found bool, err error) {
+	all, err := segmentsWhere(ctx, tx, store.Eq("dynamic_of", dynamicOf(want)), tx.Dialect().ForShare())
+	if err != nil || len(all[want.NetworkID]) == 0 {
+		return s, false, err
 	}
-	s.NetworkID, s.Dynamic, s.Host = networkID, true, want.Host
-	tx.Changed(key(wire.KindNetwork, networkID), networkSet(networkID)) // hosts that hold the network learn the segment
-	return s, insertSegment(ctx, tx, s)
+	return all[want.NetworkID][0], true, nil
 }
 
 // Release gives a segment back to its pool and forgets it.

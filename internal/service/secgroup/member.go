@@ -50,7 +50,7 @@ func (p PortGuard) Guard(ctx context.Context, tx store.WriteTx, w service.Write[
 			return err
 		}
 	case w.Op == service.Create && port.PortSecurityEnabled && !ml2.Trusted(port.DeviceOwner) && port.ProjectID != "":
-		id, err := p.ensureDefault(ctx, tx, port.ProjectID)
+		id, err := p.holdDefault(ctx, tx, port.ProjectID)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,8 @@ func added(old, now []string) []string {
 	return out
 }
 
-// usable refuses groups that do not exist or that the port's project may not use. One statement.
+// usable refuses groups that do not exist or that the port's project may not use, and keeps those it finds until the
+// commit. One statement.
 func (p PortGuard) usable(ctx context.Context, tx store.Tx, project string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -89,7 +90,7 @@ func (p PortGuard) usable(ctx context.Context, tx store.Tx, project string, ids 
 			"id IN (SELECT object_id FROM rbac_policies WHERE object_type = ? AND target_project IN (?, ?))", "security_group", project, sharing.Everyone)))
 	}
 	found := map[string]bool{}
-	err := store.Each(ctx, tx, store.Q("SELECT id FROM security_groups WHERE "+where.SQL, where.Args...), func(scan func(...any) error) error {
+	err := store.Each(ctx, tx, store.Q("SELECT id FROM security_groups WHERE "+where.SQL+" ORDER BY id"+tx.Dialect().ForShare(), where.Args...), func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		found[id] = true

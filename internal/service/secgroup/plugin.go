@@ -135,16 +135,29 @@ func named(projects []string) []string {
 // ensureDefault finds a project's default group or makes it, with the rules of Neutron's templates (behaviour.md, section 12).
 // Two requests may try at once: the index lets one through, and the other finds it.
 func (p *Plugin) ensureDefault(ctx context.Context, tx store.WriteTx, project string) (string, error) {
-	id, err := p.defaultID(ctx, tx, project)
+	id, err := p.defaultID(ctx, tx, project, "")
 	if err != nil || id != "" {
 		return id, err
 	}
+	return p.makeDefault(ctx, tx, project)
+}
+
+// holdDefault is ensureDefault for what refers to the group: it stays until the commit.
+func (p *Plugin) holdDefault(ctx context.Context, tx store.WriteTx, project string) (string, error) {
+	id, err := p.defaultID(ctx, tx, project, tx.Dialect().ForShare())
+	if err != nil || id != "" {
+		return id, err
+	}
+	return p.makeDefault(ctx, tx, project)
+}
+
+func (p *Plugin) makeDefault(ctx context.Context, tx store.WriteTx, project string) (string, error) {
 	g := model.SecurityGroup{Name: defaultName, Stateful: true}
 	g.ProjectID, g.Description = project, "Default security group"
 	p.stamp(&g.Standard, 1)
-	err = p.Groups.Insert(ctx, tx, &g)
+	err := p.Groups.Insert(ctx, tx, &g)
 	if _, dup := store.AsDuplicate(err); dup {
-		return p.defaultID(ctx, tx, project)
+		return p.defaultID(ctx, tx, project, tx.Dialect().ForShare())
 	}
 	if err != nil {
 		return "", err
@@ -152,9 +165,9 @@ func (p *Plugin) ensureDefault(ctx context.Context, tx store.WriteTx, project st
 	return g.ID, p.templates(ctx, tx, &g)
 }
 
-func (p *Plugin) defaultID(ctx context.Context, tx store.Tx, project string) (string, error) {
+func (p *Plugin) defaultID(ctx context.Context, tx store.Tx, project, lock string) (string, error) {
 	var id string
-	err := store.Each(ctx, tx, store.Q("SELECT id FROM security_groups WHERE default_of = ?", project),
+	err := store.Each(ctx, tx, store.Q("SELECT id FROM security_groups WHERE default_of = ?"+lock, project),
 		func(scan func(...any) error) error { return scan(&id) })
 	return id, err
 }

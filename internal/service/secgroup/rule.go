@@ -32,7 +32,7 @@ func (p rules) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model
 		return r, err
 	}
 	if r.RemoteGroupID != nil && *r.RemoteGroupID != g.ID {
-		if _, err := p.Groups.Get(ctx, tx, *r.RemoteGroupID); err != nil {
+		if _, err := p.Groups.GetForShare(ctx, tx, *r.RemoteGroupID); err != nil {
 			if store.IsNotFound(err) {
 				err = fault.SecurityGroupNotFound(*r.RemoteGroupID)
 			}

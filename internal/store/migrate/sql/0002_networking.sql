@@ -19,9 +19,12 @@ CREATE TABLE segments (
     segmentation_id {{.Int}} NOT NULL,
     segment_index {{.Int}} NOT NULL,
     is_dynamic {{.Int}} NOT NULL,
-    host {{.Key 255}} NOT NULL
+    host {{.Key 255}} NOT NULL,
+    -- What a dynamic segment serves, as a digest; NULL for a network's own.
+    dynamic_of {{.Key 64}}
 ){{.Table}};
 CREATE INDEX segments_network ON segments (network_id);
+CREATE UNIQUE INDEX segments_dynamic ON segments (dynamic_of);
 
 -- Who holds a segmentation id (or a flat physical network): the primary key is what makes it exclusive, whether
 -- the id came out of a pool or was asked for from outside the pool's ranges.
