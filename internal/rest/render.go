@@ -38,12 +38,12 @@ func (s *Server) render(ctx context.Context, tx store.Tx, e *endpoint, rows []st
 		drop[name] = true
 	}
 	var perRow []string
-	for _, name := range e.strip {
-		switch s.Policy.Verdict(p, "get_"+e.res.Name+":"+name) {
+	for _, read := range e.strip {
+		switch s.Policy.Verdict(p, read.rule) {
 		case policy.Never:
-			drop[name] = true
+			drop[read.name] = true
 		case policy.Depends:
-			perRow = append(perRow, name)
+			perRow = append(perRow, read.name)
 		}
 	}
 	var only map[string]bool

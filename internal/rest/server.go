@@ -44,12 +44,15 @@ type Server struct {
 	byTable   map[string]*endpoint // by SQL table
 }
 
+// readRule is an attribute and the rule that says who may read it; a rule that is not there lets everybody.
+type readRule struct{ name, rule string }
+
 // endpoint is one served collection.
 type endpoint struct {
 	Binding
 	res     *apidef.Resource
-	strip   []string // attributes that have a read rule of their own
-	guarded []string // attributes that have a write rule of their own
+	strip   []readRule // attributes that may have a read rule of their own, now or after a reload
+	guarded []string   // attributes that have a write rule of their own
 	hidden  map[string]bool
 	parent  *endpoint
 	subs    map[string]*endpoint
@@ -70,8 +73,8 @@ func New(c Config, bindings ...Binding) (*Server, error) {
 		for _, a := range res.Attributes {
 			if a.Hidden {
 				e.hidden[a.Name] = true
-			} else if c.Policy.Has("get_" + res.Name + ":" + a.Name) {
-				e.strip = append(e.strip, a.Name)
+			} else {
+				e.strip = append(e.strip, readRule{a.Name, "get_" + res.Name + ":" + a.Name})
 			}
 			if a.Guarded {
 				e.guarded = append(e.guarded, a.Name)
