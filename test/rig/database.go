@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"isospin/internal/assemble"
-	"isospin/internal/config"
 	"isospin/internal/store"
 	"isospin/internal/store/dbtest"
 	"isospin/internal/store/engine"
@@ -42,11 +40,11 @@ func (d *Databases) Fresh(tb testing.TB, kind string) map[string]string {
 		tb.Fatal(err)
 	}
 	options := map[string]string{"database/connection": url}
-	c, _, err := config.Load[config.Server](config.Sources{Flags: options, Host: "rig"})
+	st, err := open.Open(tb.Context(), url, open.Options{Upgrade: true})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := assemble.UpgradeDatabase(tb.Context(), c, assemble.NewEnv(quiet()), new(strings.Builder)); err != nil {
+	if err := st.Close(); err != nil {
 		tb.Fatal(err)
 	}
 	return options

@@ -3,7 +3,6 @@ package rig
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -11,8 +10,6 @@ import (
 	"isospin/internal/service/secgroup"
 	"isospin/internal/store"
 )
-
-func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // invariant is a statement that must yield no row.
 type invariant struct{ what, sql string }

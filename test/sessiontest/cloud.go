@@ -86,7 +86,12 @@ type Options struct {
 
 // New makes a cloud on an SQLite file. Logs go to the test's log.
 func New(t testing.TB) *Cloud {
-	c := &Cloud{T: t, URL: "sqlite:///" + filepath.Join(t.TempDir(), "isospin.db"), Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))}
+	return On(t, "sqlite:///"+filepath.Join(t.TempDir(), "isospin.db"))
+}
+
+// On makes a cloud on an empty database.
+func On(t testing.TB, url string) *Cloud {
+	c := &Cloud{T: t, URL: url, Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))}
 	c.keep = c.open()
 	c.Keeper = hostcred.New(c.keep, c.Clock)
 	return c
