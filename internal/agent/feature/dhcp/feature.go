@@ -3,6 +3,7 @@ package dhcp
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -93,19 +94,16 @@ func (f *Feature) Sync(v agent.View, dirty []change.Key, all bool) agent.Result 
 			networks[k.ID] = true
 		case wire.KindReservation:
 			reservations[k.ID] = true
-		case wire.KindSubnet, wire.KindPort:
-			// One that is gone cannot say which network it was on.
-			networks[f.uses[k]] = true
+		case wire.KindPort:
+			networks[f.uses[k]] = true // the network's document names its DHCP port
+		case wire.KindSubnet:
+			networks[f.uses[k]] = true // one that is gone cannot say which network it was on
 			networks[networkOf(v, k)] = true
 		}
 	}
 	delete(networks, "")
 	res := agent.Result{Faults: map[change.Key]error{}}
 	for id := range networks {
-		_, scheduled := v.Get(wire.KindDHCP, id)
-		if !scheduled && !f.served[id] {
-			continue // not this host's to serve
-		}
 		res.Faults[change.Key{Kind: wire.KindDHCP, ID: id}] = f.syncNetwork(v, id)
 		for port := range v.In(wire.KindReservation, agent.ByNetwork, id) {
 			res.Ports = append(res.Ports, port)
@@ -159,6 +157,7 @@ func (f *Feature) port(v agent.View, d *wire.DHCPNetwork) (n *wire.Network, port
 // syncNetwork refills one network's namespace, device, addresses and server. Subnets that cannot be read stop no other.
 func (f *Feature) syncNetwork(v agent.View, id string) error {
 	d, scheduled := get[*wire.DHCPNetwork](v, wire.KindDHCP, id)
+	f.use(v, d, id)
 	n, port, missing := f.port(v, d)
 	if !scheduled || missing != "" {
 		delete(f.served, id)
@@ -167,10 +166,11 @@ func (f *Feature) syncNetwork(v agent.View, id string) error {
 	}
 	mac, err := net.ParseMAC(port.GetMacAddress())
 	if err != nil {
+		delete(f.served, id)
+		f.withdraw(id)
 		return fmt.Errorf("the DHCP port's MAC address cannot be read: %w", err)
 	}
 	f.served[id] = true
-	f.uses[change.Key{Kind: wire.KindPort, ID: port.GetId()}] = id
 	owner := f.owner(netDoc(id))
 	ns, inner, outer := Prefix+id, deviceName("ns-", port.GetId()), deviceName("tap", port.GetId())
 	f.targets.Namespaces.Replace(owner, map[string]struct{}{ns: {}})
@@ -181,9 +181,6 @@ func (f *Feature) syncNetwork(v agent.View, id string) error {
 	server := dhcp.Network{ID: id, Namespace: ns, Interface: inner, MTU: int(n.GetMtu()), Domain: d.GetDnsDomain()}
 	addresses := map[addr.Key]addr.Addr{}
 	var bad []error
-	for subnet := range v.In(wire.KindSubnet, agent.ByNetwork, id) {
-		f.uses[change.Key{Kind: wire.KindSubnet, ID: subnet}] = id
-	}
 	for _, fixed := range port.GetFixedIps() {
 		s, ok := get[*wire.Subnet](v, wire.KindSubnet, fixed.GetSubnetId())
 		if !ok {
@@ -218,10 +215,17 @@ func (f *Feature) withdraw(id string) {
 	f.targets.Ports.Replace(owner, nil)
 	f.targets.Links.Replace(owner, nil)
 	f.targets.Namespaces.Replace(owner, nil)
-	for k, network := range f.uses {
-		if network == id {
-			delete(f.uses, k)
-		}
+}
+
+// use notes which subnets and DHCP port a network that is scheduled here depends on.
+func (f *Feature) use(v agent.View, d *wire.DHCPNetwork, id string) {
+	maps.DeleteFunc(f.uses, func(_ change.Key, network string) bool { return network == id })
+	if d == nil {
+		return
+	}
+	f.uses[change.Key{Kind: wire.KindPort, ID: d.GetPorts()[f.cfg.Host]}] = id
+	for subnet := range v.In(wire.KindSubnet, agent.ByNetwork, id) {
+		f.uses[change.Key{Kind: wire.KindSubnet, ID: subnet}] = id
 	}
 }
 
@@ -273,6 +277,7 @@ func (f *Feature) syncReservation(v agent.View, id string) error {
 	f.reserved[id] = true
 	mac, err := net.ParseMAC(r.GetMacAddress())
 	if err != nil {
+		f.targets.Reservations.Replace(f.owner(id), nil)
 		return fmt.Errorf("the port's MAC address cannot be read: %w", err)
 	}
 	out := dhcp.Reservation{MAC: mac, Hostname: r.GetHostname()}

@@ -37,6 +37,12 @@ func metadata(network string) uint64 {
 	return n
 }
 
+// readable tells whether portFlows can do anything for a port.
+func readable(p *wire.Port) bool {
+	_, err := net.ParseMAC(p.GetMacAddress())
+	return err == nil
+}
+
 // portFlows are the flows of one port of this host: in from it, answers for its addresses, out to it.
 func portFlows(n *wire.Network, p *wire.Port, port openflow.Port) ([]openflow.Flow, error) {
 	mac, err := net.ParseMAC(p.GetMacAddress())
@@ -45,7 +51,8 @@ func portFlows(n *wire.Network, p *wire.Port, port openflow.Port) ([]openflow.Fl
 	}
 	net64 := metadata(n.GetId())
 	flows := []openflow.Flow{
-		{Table: tableClassify, Priority: prioPlain, Match: openflow.Any(openflow.InPort.Is(port)),
+		// A tag of the guest's own would reach other networks where this one is untagged on its wire.
+		{Table: tableClassify, Priority: prioPlain, Match: openflow.Any(openflow.InPort.Is(port), openflow.Untagged()),
 			Actions: openflow.Do(openflow.Metadata.Set(net64), openflow.Resubmit(tableAnswer))},
 		{Table: tableForward, Priority: prioPlain, Match: openflow.Any(openflow.Metadata.Is(net64), openflow.EthDst.Is(mac)),
 			Actions: openflow.Do(openflow.Output(port))},
@@ -89,7 +96,7 @@ func (f *Feature) networkFlows(v agent.View, n *wire.Network) []openflow.Flow {
 	var local []openflow.Port
 	for id := range v.In(wire.KindPort, agent.ByNetwork, n.GetId()) {
 		p, ok := get[*wire.Port](v, wire.KindPort, id)
-		if i, plugged := f.present[id]; ok && plugged && i.Ready() && p.GetAdminStateUp() {
+		if i, plugged := f.present[id]; ok && plugged && i.Ready() && p.GetAdminStateUp() && readable(p) {
 			local = append(local, openflow.Port(i.OFPort))
 		}
 	}
