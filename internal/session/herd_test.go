@@ -207,7 +207,9 @@ func TestAMemberIsOneDocumentAHost(t *testing.T) {
 	// A bystander: it holds neither the group nor the network.
 	other := c.Host(c.Enrol("bystander", s.Address), sessiontest.Facts(9999), nil)
 	c.Wait(other, synced)
-	all(c, hs, func(v simulate.View) bool { return v.Synced() && v.Sets()["sgm:"+g] == members && v.Sets()["net:"+n] == 1+hosts })
+	all(c, hs, func(v simulate.View) bool {
+		return v.Synced() && v.Sets()["sgm:"+g] == members && v.Sets()["net:"+n] == 1+hosts
+	})
 	before := make([]simulate.Counts, hosts)
 	for i, h := range hs {
 		before[i] = h.Counts()

@@ -138,8 +138,14 @@ func (b *batch) write(ctx context.Context, tx store.WriteTx) error {
 	return errors.Join(errs...)
 }
 
-// load reads all that the batch is about, in a constant number of statements.
+// load locks the ports, for two hosts at two servers may each bring the last word that the other lacks, and reads all that the
+// batch is about, in a constant number of statements.
 func (b *batch) load(ctx context.Context, tx store.Tx) error {
+	in := store.In("id", b.ids)
+	lock := store.Q("SELECT id FROM ports WHERE "+in.SQL+" ORDER BY id"+tx.Dialect().ForUpdate(false), in.Args...)
+	if err := store.Each(ctx, tx, lock, func(func(...any) error) error { return nil }); err != nil {
+		return err
+	}
 	rows, err := b.Ports.Find(ctx, tx, store.List{Where: store.In("id", b.ids)})
 	if err != nil {
 		return err
@@ -155,7 +161,7 @@ func (b *batch) load(ctx context.Context, tx store.Tx) error {
 	}
 	b.serves, b.have, b.want, b.plugged = map[string][]string{}, map[slot]standing{}, map[slot]standing{}, map[[2]string]bool{}
 	slices.Sort(networks)
-	in := store.In("network_id", slices.Compact(networks))
+	in = store.In("network_id", slices.Compact(networks))
 	err = pairs(ctx, tx, store.Q("SELECT network_id, host FROM dhcp_hosts WHERE "+in.SQL, in.Args...), func(network, host string) {
 		b.serves[network] = append(b.serves[network], host)
 	})
