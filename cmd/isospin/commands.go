@@ -13,8 +13,10 @@ import (
 
 func serverCommand() *cobra.Command {
 	var f configFlags
+	var auth string
 	cmd := &cobra.Command{Use: "server", Short: "Run the server", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			authFlag(&f, auth)
 			c, err := load[config.Server](&f, cmd.ErrOrStderr())
 			if err != nil {
 				return err
@@ -22,6 +24,7 @@ func serverCommand() *cobra.Command {
 			return assemble.RunServer(cmd.Context(), c, assemble.NewEnv(newLog(cmd.ErrOrStderr(), c.Log)), cmd.OutOrStdout())
 		}}
 	f.add(cmd)
+	cmd.Flags().StringVar(&auth, "auth", "", authHelp)
 	return cmd
 }
 

@@ -31,9 +31,7 @@ func upCommand() *cobra.Command {
 			if err := apiFlag(&f, api); err != nil {
 				return err
 			}
-			if auth != "" {
-				f.set("DEFAULT/auth_strategy", auth)
-			}
+			authFlag(&f, auth)
 			if memory {
 				f.set("isospin/memory", "true")
 			}
@@ -55,9 +53,18 @@ func upCommand() *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().BoolVar(&memory, "memory", false, "keep the database in memory")
 	cmd.Flags().StringVar(&api, "api", "", "address:port of the API (default 127.0.0.1:9696)")
-	cmd.Flags().StringVar(&auth, "auth", "", "dev, keystone or noauth (default dev)")
+	cmd.Flags().StringVar(&auth, "auth", "", authHelp)
 	cmd.Flags().StringVar(&agent, "agent", "auto", "auto, off or required")
 	return cmd
+}
+
+const authHelp = "dev, keystone or noauth (default: keystone when [keystone_authtoken] names one, else dev)"
+
+// authFlag sets the option that --auth stands for.
+func authFlag(f *configFlags, auth string) {
+	if auth != "" {
+		f.set("DEFAULT/auth_strategy", auth)
+	}
 }
 
 // apiFlag splits --api into the options that it stands for.
@@ -105,12 +112,23 @@ func operator(cmd *cobra.Command, f *configFlags, path string, into any) error {
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// login finds out where the server of a configuration answers, and takes a token of its state folder's administrator.
+// login finds out where the server of a configuration answers, and takes a token: of its state folder's administrator, or,
+// where the server asks Keystone, of whom OS_CLOUD names.
 func login(ctx context.Context, c *config.Server) (base, token string, err error) {
+	base = "http://" + net.JoinHostPort(c.API.BindHost, fmt.Sprint(c.API.BindPort))
+	if c.API.AuthStrategy == "keystone" {
+		if os.Getenv("OS_CLOUD") == "" {
+			return "", "", errors.New("the server wants Keystone's tokens: set OS_CLIENT_CONFIG_FILE and OS_CLOUD")
+		}
+		client, err := cloud.New(ctx, cloud.Access{})
+		if err != nil {
+			return "", "", err
+		}
+		return base, client.API().Token(), nil
+	}
 	file := filepath.Join(c.State.Dir, "clouds.yaml")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		// noauth, or nothing was started here yet.
-		return "http://" + net.JoinHostPort(c.API.BindHost, fmt.Sprint(c.API.BindPort)), "", nil
+		return base, "", nil // noauth, or nothing was started here yet
 	}
 	client, err := cloud.New(ctx, cloud.Access{Clouds: file, Cloud: "isospin"})
 	if err != nil {

@@ -11,8 +11,10 @@ import (
 
 	"isospin/internal/auth"
 	"isospin/internal/auth/identity"
+	"isospin/internal/auth/keystone"
 	"isospin/internal/config"
 	"isospin/internal/lifecycle"
+	"isospin/internal/policy"
 	"isospin/internal/service/hostcred"
 	"isospin/internal/service/ml2"
 	"isospin/internal/service/tasks"
@@ -36,6 +38,7 @@ type Server struct {
 	core     *Core
 	identity *identity.Service
 	who      auth.Authenticator
+	rules    *policy.Reloader
 	keeper   *hostcred.Keeper
 	listener net.Listener // the API's
 	sessions net.Listener // the hosts'
@@ -56,12 +59,8 @@ func NewServer(ctx context.Context, c *config.Server, env Env, extra ...ml2.Mech
 			return s, err
 		}
 	}
-	rules, err := NewPolicy(c)
-	if err != nil {
+	if s.rules, err = NewPolicy(c, env); err != nil {
 		return s, err
-	}
-	for _, w := range rules.Warnings() {
-		env.Log.Warn("policy", "warning", w)
 	}
 	if s.store, err = OpenStore(ctx, c, env, false); err != nil {
 		return s, err
@@ -85,7 +84,7 @@ func NewServer(ctx context.Context, c *config.Server, env Env, extra ...ml2.Mech
 		return s, err
 	}
 	s.identity, s.who = ident, who
-	api, err := s.core.API(c, env, who, rules)
+	api, err := s.core.API(c, env, who, s.rules.Engine)
 	if err != nil {
 		return s, err
 	}
@@ -114,6 +113,10 @@ func (s *Server) assemble(ctx context.Context, api http.Handler) error {
 	if s.identity != nil {
 		s.parts = append(s.parts, lifecycle.Part{Name: "identity", Start: func(context.Context) error { return s.identity.WriteClouds(s.Address()) }})
 	}
+	if k, ok := s.who.(*keystone.Authenticator); ok {
+		s.parts = append(s.parts, lifecycle.Part{Name: "keystone", Run: s.loginFirst(k)})
+	}
+	s.parts = append(s.parts, lifecycle.Part{Name: "policy files", Run: s.rules.Run})
 	runner := tasks.New(s.store, s.env.Log, 4, slices.Concat(s.core.Remote.Handlers(), s.core.DHCP.Handlers())...)
 	s.parts = append(s.parts, lifecycle.Part{Name: "tasks", Run: runner.Run}, lifecycle.Part{Name: "agents", Run: s.core.Agents.Run},
 		lifecycle.Part{Name: "dhcp scheduling", Run: s.core.DHCP.Run}, hosts)
@@ -127,6 +130,17 @@ func (s *Server) assemble(ctx context.Context, api http.Handler) error {
 		return nil
 	}, Stop: srv.Shutdown})
 	return nil
+}
+
+// loginFirst tells of wrong credentials, or of Keystone's absence, at the start and not at the first request. Neither
+// stops the server: Keystone may come later than it.
+func (s *Server) loginFirst(k *keystone.Authenticator) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := k.Login(ctx); err != nil && ctx.Err() == nil {
+			s.env.Log.Warn("logging in to Keystone failed; it is tried again when a token is to be checked", "err", err)
+		}
+		return nil
+	}
 }
 
 // sessionPart serves the hosts.
@@ -150,6 +164,12 @@ func (s *Server) register() {
 	reg := s.env.Registry
 	reg.GaugeFunc("isospin_store_statements", "SQL statements since the start.", func() float64 { return float64(s.store.Stats().Statements) })
 	reg.GaugeFunc("isospin_store_commits", "Transactions that reached the disk.", func() float64 { return float64(s.store.Stats().Commits) })
+	reg.GaugeFunc("isospin_policy_broken", "1 while policy files hold rules that cannot be understood; the rules before them are in force.", func() float64 {
+		if s.rules.Broken() {
+			return 1
+		}
+		return 0
+	})
 	reg.GaugeFunc("isospin_store_retries", "Transactions run again because the database aborted them.", func() float64 { return float64(s.store.Stats().Retries) })
 }
 

@@ -16,6 +16,7 @@ import (
 	"isospin/internal/apidef/catalogue"
 	"isospin/internal/auth"
 	"isospin/internal/auth/identity"
+	"isospin/internal/auth/keystone"
 	"isospin/internal/clock"
 	"isospin/internal/config"
 	"isospin/internal/document"
@@ -193,29 +194,9 @@ func (k *Core) API(c *config.Server, env Env, who auth.Authenticator, rules *pol
 		MaxPage: int(c.API.MaxLimit), LinkPrefix: c.API.LinkPrefix}, bindings...)
 }
 
-// NewPolicy compiles the default rules and the configured files.
-func NewPolicy(c *config.Server) (*policy.Engine, error) {
-	var o policy.Options
-	add := func(path string, read func(string) ([]policy.Override, error)) error {
-		if path == "" {
-			return nil
-		}
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		list, err := read(path)
-		o.Overrides = append(o.Overrides, list...)
-		return err
-	}
-	if err := add(c.Policy.File, policy.ReadFile); err != nil {
-		return nil, err
-	}
-	for _, dir := range c.Policy.Dirs {
-		if err := add(dir, policy.ReadDir); err != nil {
-			return nil, err
-		}
-	}
-	return policy.New(o)
+// NewPolicy compiles the default rules and the configured files, which it goes on looking at while it runs.
+func NewPolicy(c *config.Server, env Env) (*policy.Reloader, error) {
+	return policy.Open(policy.Files{File: c.Policy.File, Dirs: c.Policy.Dirs}, env.Clock, env.Log)
 }
 
 // NewIdentity makes who tells callers apart; the identity is nil without the built-in one.
@@ -224,7 +205,11 @@ func NewIdentity(c *config.Server, env Env, base string) (auth.Authenticator, *i
 	case "noauth":
 		return auth.NoAuth{}, nil, nil
 	case "keystone":
-		return nil, nil, errors.New("auth_strategy keystone is not in this version yet")
+		a, err := keystone.New(keystone.Config{Authtoken: c.Authtoken, Clock: env.Clock, Log: env.Log, Registry: env.Registry})
+		if err != nil {
+			return nil, nil, fmt.Errorf("[keystone_authtoken] %w", err)
+		}
+		return a, nil, nil
 	}
 	if err := stateDir(c.State.Dir); err != nil {
 		return nil, nil, err
