@@ -17,7 +17,7 @@ import (
 )
 
 // Files are where an operator's rules stand: a file, then the files of folders, each over those before it. What is not there
-// holds no rules; an empty File is none.
+// holds no rules; an empty path is none.
 type Files struct {
 	File string
 	Dirs []string
@@ -27,6 +27,9 @@ type Files struct {
 func (f Files) Read() (Options, error) {
 	var o Options
 	add := func(path string, read func(string) ([]Override, error)) error {
+		if path == "" {
+			return nil
+		}
 		list, err := read(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -34,10 +37,8 @@ func (f Files) Read() (Options, error) {
 		o.Overrides = append(o.Overrides, list...)
 		return err
 	}
-	if f.File != "" {
-		if err := add(f.File, ReadFile); err != nil {
-			return Options{}, err
-		}
+	if err := add(f.File, ReadFile); err != nil {
+		return Options{}, err
 	}
 	for _, dir := range f.Dirs {
 		if err := add(dir, ReadDir); err != nil {
@@ -51,6 +52,9 @@ func (f Files) Read() (Options, error) {
 func (f Files) stamp() string {
 	paths := []string{f.File}
 	for _, dir := range f.Dirs {
+		if dir == "" {
+			continue
+		}
 		for _, pattern := range []string{"*.yaml", "*.json"} {
 			found, err := filepath.Glob(filepath.Join(dir, pattern))
 			if err != nil {

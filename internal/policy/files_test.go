@@ -146,6 +146,20 @@ func TestBrokenFileStopsTheStart(t *testing.T) {
 	}
 }
 
+// TestNoFiles: a server without a configuration file has no folder to look in, least of all the one it was started in.
+func TestNoFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "other.yaml"), []byte("["), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	f := Files{Dirs: []string{""}}
+	o, err := f.Read()
+	if err != nil || len(o.Overrides) != 0 || f.stamp() != "" {
+		t.Errorf("%v, %v, %q", o, err, f.stamp())
+	}
+}
+
 func TestRunLooks(t *testing.T) {
 	w := openReloading(t, "")
 	c := w.clock.(*clock.Manual)
