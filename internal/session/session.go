@@ -127,8 +127,8 @@ func (s *Server) Run(ctx context.Context, ln net.Listener, creds *tls.Config) er
 		grpc.Creds(credentials.NewTLS(creds)),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		// A thousand idle hosts hold a thousand connections: small buffers, and write buffers only while something is written.
-		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(32<<10), grpc.SharedWriteBuffer(true),
+		// A thousand idle hosts hold a thousand connections: small buffers (write buffers are shared by those who write).
+		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(32<<10),
 		grpc.ConnectionTimeout(20*time.Second),
 	)
 	wire.RegisterHostSessionServer(g, s)

@@ -13,6 +13,7 @@ import (
 
 	"isospin/internal/agent/link"
 	"isospin/internal/agent/simulate"
+	"isospin/internal/change"
 	"isospin/internal/clock"
 	"isospin/internal/document"
 	dhcpdoc "isospin/internal/document/dhcp"
@@ -182,13 +183,14 @@ func (s *Server) plugins(o Options) {
 		Mechanisms: ml2.NewMechanismManager([]ml2.MechanismDriver{agentbased.OpenVSwitch()}, s.Agents), IPAM: s.IPAM, Clock: s.Clock, IDs: ids, BaseMAC: base})
 	groups := secgroup.New(secgroup.Config{Groups: s.Groups, Rules: s.Rules, Clock: s.Clock, IDs: ids})
 	s.DHCP = dhcp.New(dhcp.Config{Store: s.Store, Networks: s.Networks, Subnets: s.Subnets, Rows: s.Ports, Ports: s.ML2, Agents: s.Agents, Clock: s.Clock, Log: s.Log})
+	s.Status = status.New(status.Config{Store: s.Store, Ports: s.Ports, Binder: s.ML2, Agents: s.Agents, Clock: s.Clock, Log: s.Log, Followers: o.Followers})
+	s.DHCP.Recheck = s.Status.Recheck
 	s.ML2.Guard(ml2.Guards{
 		Ports:           []service.Guard[model.Port]{secgroup.PortGuard{Plugin: groups}},
 		SubnetsWritten:  []service.Follower[model.Subnet]{dhcp.SubnetFollower{Plugin: s.DHCP}},
 		NetworksWritten: []service.Follower[model.Network]{dhcp.NetworkFollower{Plugin: s.DHCP}},
 	})
 	s.Agents.Follow(s.ML2, s.DHCP)
-	s.Status = status.New(status.Config{Store: s.Store, Ports: s.Ports, Binder: s.ML2, Agents: s.Agents, Clock: s.Clock, Log: s.Log, Followers: o.Followers})
 	c := session.Config{Store: s.Store, Kinds: []document.Kind{network.New(s.Networks), subnet.New(s.Subnets), port.New(s.Ports), forward.New(s.Ports),
 		dhcpdoc.New("openstacklocal", 24*time.Hour), reservation.New(s.Ports), groupdoc.NewGroup(s.Groups), groupdoc.NewRule(s.Rules), groupdoc.NewMember(s.Ports)},
 		Credentials: s.Keeper, Presence: s.Agents, Statuses: s.Status, Clock: s.Clock, Log: s.Log, Name: "test", DownTime: o.DownTime}
@@ -214,6 +216,24 @@ func (s *Server) Read(fn func(ctx context.Context, tx store.Tx) error) {
 	if err := s.Store.Read(ctx, func(tx store.Tx) error { return fn(ctx, tx) }); err != nil {
 		s.T.Fatal(err)
 	}
+}
+
+// StopDHCP switches a subnet's DHCP off as a request would, followers and all.
+func (s *Server) StopDHCP(id string) {
+	s.T.Helper()
+	s.Write(func(ctx context.Context, tx store.WriteTx) error {
+		old, err := s.Subnets.Get(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		now := old
+		now.EnableDHCP = false
+		if err := s.Subnets.Update(ctx, tx, &now, -1); err != nil {
+			return err
+		}
+		tx.Changed(change.Key{Kind: wire.KindSubnet, ID: id}, change.NewSet(wire.FamilyNetwork, now.NetworkID))
+		return dhcp.SubnetFollower{Plugin: s.DHCP}.Follow(ctx, tx, service.Write[model.Subnet]{Op: service.Update, Old: &old, New: &now})
+	})
 }
 
 // Facts are what a host with Open vSwitch and a DHCP server says of itself; n makes its tunnel address.

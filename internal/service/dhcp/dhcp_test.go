@@ -122,26 +122,12 @@ func TestANetworkIsServedWhileItHasDHCP(t *testing.T) {
 		return slices.Equal(subnets(p), want)
 	})
 	// DHCP goes off, subnet by subnet; with the last the port goes.
-	off := func(id string) {
-		s.Write(func(ctx context.Context, tx store.WriteTx) error {
-			old, err := s.Subnets.Get(ctx, tx, id)
-			if err != nil {
-				return err
-			}
-			now := old
-			now.EnableDHCP = false
-			if err := s.Subnets.Update(ctx, tx, &now, -1); err != nil {
-				return err
-			}
-			return dhcp.SubnetFollower{Plugin: s.DHCP}.Follow(ctx, tx, service.Write[model.Subnet]{Op: service.Update, Old: &old, New: &now})
-		})
-	}
-	off(s3)
+	s.StopDHCP(s3)
 	eventually(t, "the server has lost the second address", func() bool {
 		p, _ := get(t, s, id)
 		return slices.Equal(subnets(p), []string{s1})
 	})
-	off(s1)
+	s.StopDHCP(s1)
 	eventually(t, "nobody serves the network", func() bool {
 		_, there := get(t, s, id)
 		return len(hosts(s, n)) == 0 && !there

@@ -39,6 +39,8 @@ type Config struct {
 	Agents   *agents.Plugin
 	Clock    clock.Clock
 	Log      *slog.Logger
+	// Recheck judges the ports of a network that no longer wait for DHCP (status.Plugin.Recheck); may be nil.
+	Recheck func(ctx context.Context, tx store.WriteTx, network string) error
 	// PerNetwork is how many hosts serve a network (dhcp_agents_per_network); zero is 1.
 	PerNetwork int
 	// Zones are the availability zones of networks that name none (default_availability_zones); empty: any.
@@ -118,6 +120,11 @@ func (f SubnetFollower) Follow(ctx context.Context, tx store.WriteTx, w service.
 		// Ports with addresses there wait for DHCP from now on, or no longer.
 		if err := dirty(ctx, tx, s.NetworkID); err != nil {
 			return err
+		}
+		if !on(w.New) && f.Recheck != nil {
+			if err := f.Recheck(ctx, tx, s.NetworkID); err != nil {
+				return err
+			}
 		}
 	}
 	return owe(tx, s.NetworkID)

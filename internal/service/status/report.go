@@ -114,6 +114,29 @@ func (b *batch) take(host string, s *wire.Status) {
 	}
 }
 
+// Recheck judges the ports of a network that are not ACTIVE anew: what they wait for may have become less.
+func (p *Plugin) Recheck(ctx context.Context, tx store.WriteTx, network string) error {
+	var all []string
+	err := pairs(ctx, tx, store.Q("SELECT id, host FROM ports WHERE network_id = ? AND host <> '' AND status <> ? ORDER BY id", network, model.StatusActive), func(id, _ string) { all = append(all, id) })
+	if err != nil {
+		return err
+	}
+	for ids := range slices.Chunk(all, 1024) {
+		b := batch{Plugin: p, ids: ids}
+		if err := b.load(ctx, tx); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if port := b.ports[id]; port != nil {
+				if err := b.judge(ctx, tx, port); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
 func (b *batch) write(ctx context.Context, tx store.WriteTx) error {
 	if err := b.load(ctx, tx); err != nil {
 		return err

@@ -115,7 +115,7 @@ func TestDHCPIsWaitedFor(t *testing.T) {
 	s := c.Start(sessiontest.Options{})
 	connect(t, s, "h1", sessiontest.Facts(1))
 	n := s.Network(model.TypeVXLAN, 11)
-	s.Subnet(n, "10.0.0.0/24", true)
+	sub := s.Subnet(n, "10.0.0.0/24", true)
 	served(t, s, n, "h1")
 	mine := s.Port(n, func(p *model.Port) { p.HostID = "h1" })
 	owned := s.Port(n, func(p *model.Port) { p.HostID, p.DeviceOwner = "h1", "network:router_interface" })
@@ -134,6 +134,16 @@ func TestDHCPIsWaitedFor(t *testing.T) {
 	report(t, s, "h1", done)
 	if got := get(t, s, mine.ID).Status; got != model.StatusActive {
 		t.Errorf("with all words the port is %s", got)
+	}
+	// Another that waits for DHCP waits no longer when there is none.
+	last := s.Port(n, func(p *model.Port) { p.HostID = "h1" })
+	report(t, s, "h1", word(last, wire.EntityL2, wire.State_DONE, last.Wiring))
+	if got := get(t, s, last.ID).Status; got != model.StatusDown {
+		t.Errorf("without DHCP's word the last port is %s", got)
+	}
+	s.StopDHCP(sub)
+	if got := get(t, s, last.ID).Status; got != model.StatusActive {
+		t.Errorf("with nobody to wait for the last port is %s", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -207,7 +208,9 @@ func (w *inquiry) work() {
 		}
 	}
 	for k := range w.words {
-		asked[k] = asked[k]
+		if _, known := asked[k]; !known {
+			asked[k] = false // said without being asked, as by the host that the port was on before
+		}
 	}
 	anyDHCP := false
 	for k, required := range asked {
@@ -218,10 +221,7 @@ func (w *inquiry) work() {
 		anyDHCP = anyDHCP || e.Done && e.Entity == wire.EntityDHCP
 	}
 	slices.SortFunc(w.out.Entities, func(a, b Entity) int {
-		if a.Entity != b.Entity {
-			return len(a.Entity) - len(b.Entity)
-		}
-		return slices.Compare([]byte(a.Host), []byte(b.Host))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Entity, b.Entity), cmp.Compare(a.Host, b.Host))
 	})
 	if !w.out.Bound || w.port.Status == model.StatusActive {
 		return
@@ -234,6 +234,14 @@ func (w *inquiry) work() {
 	if !w.port.AdminStateUp {
 		w.because("admin_state_up is false")
 	}
+}
+
+// rank puts L2 first, without which nothing works.
+func rank(e Entity) int {
+	if e.Entity == wire.EntityL2 {
+		return 0
+	}
+	return 1
 }
 
 // lacks says why one entity is not done.
