@@ -163,6 +163,7 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 		SubnetsWritten:  []service.Follower[model.Subnet]{dhcpservice.SubnetFollower{Plugin: core.DHCP}},
 	})
 	core.Status = status.New(status.Config{Store: st, Ports: core.Ports, Binder: core.ML2, Agents: core.Agents, Clock: env.Clock, Log: env.Log})
+	core.DHCP.Recheck = core.Status.Recheck
 	core.Agents.Follow(core.ML2, core.DHCP)
 	core.plugins = []plugin{core.ML2, core.Groups, core.Agents}
 	return core, nil
