@@ -147,7 +147,7 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 	core := &Core{Store: st, Networks: ml2.NewNetworks(), Subnets: ml2.NewSubnets(), Ports: ml2.NewPorts(),
 		Rules: secgroup.NewRules(), GroupRows: secgroup.NewGroups(), Types: tm}
 	core.Agents = agents.New(agents.Config{Agents: agents.NewAgents(), Store: st, Clock: env.Clock, IDs: env.IDs, Log: env.Log,
-		ServerID: serverID, ServerName: c.Host.Host, DownTime: c.Scheduling.AgentDownTime})
+		ServerID: serverID, ServerName: c.Host.Host, DownTime: c.Scheduling.AgentDownTime, NewDown: !c.Scheduling.EnableNewAgents})
 	core.ML2 = ml2.New(ml2.Config{Networks: core.Networks, Subnets: core.Subnets, Ports: core.Ports, Types: tm,
 		Mechanisms: ml2.NewMechanismManager(drivers, core.Agents), IPAM: ipam.New(env.IDs), Clock: env.Clock, IDs: env.IDs,
 		BaseMAC: c.Limits.BaseMAC})

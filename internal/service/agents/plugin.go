@@ -77,6 +77,8 @@ type Config struct {
 	ServerID, ServerName string
 	// DownTime is how long an agent may be silent (agent_down_time); zero is 75 s.
 	DownTime time.Duration
+	// NewDown makes agents that are seen for the first time wait for an administrator (enable_new_agents = false).
+	NewDown bool
 }
 
 // Plugin is the agents.

@@ -121,7 +121,7 @@ func (p *Plugin) compare(ctx context.Context, tx store.Tx, host string, facts *w
 		said[f.AgentType] = true
 		i := slices.IndexFunc(have, func(a model.Agent) bool { return a.AgentType == f.AgentType })
 		if i < 0 {
-			a := model.Agent{ID: p.IDs.UUID(), Host: host, AgentType: f.AgentType, AdminStateUp: true, CreatedAt: model.AgentStamp(now)}
+			a := model.Agent{ID: p.IDs.UUID(), Host: host, AgentType: f.AgentType, AdminStateUp: !p.NewDown, CreatedAt: model.AgentStamp(now)}
 			if err := describe(&a, f); err != nil {
 				return nil, err
 			}
