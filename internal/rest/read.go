@@ -189,7 +189,7 @@ func (s *Server) before(ctx context.Context, e *endpoint, projects []string) err
 	if err != nil || !needed {
 		return err
 	}
-	return s.Store.Write(ctx, func(tx store.WriteTx) error { return e.Options.Before(ctx, tx, projects) })
+	return s.transact(ctx, func(tx store.WriteTx) error { return e.Options.Before(ctx, tx, projects) })
 }
 
 // projectsOf is the project that a list asks for, else the caller's.

@@ -45,7 +45,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, e *endpoint, par
 		return err
 	}
 	var answer []byte
-	err = s.Store.Write(ctx, func(tx store.WriteTx) error {
+	err = s.transact(ctx, func(tx store.WriteTx) error {
 		if parent != "" {
 			if err := s.parentSeen(ctx, tx, e, parent); err != nil {
 				return err
@@ -91,7 +91,7 @@ func (s *Server) update(w http.ResponseWriter, r *http.Request, e *endpoint, par
 	}
 	given, _, invalid := e.attributes(principal(ctx), items[0], false)
 	var answer []byte
-	err = s.Store.Write(ctx, func(tx store.WriteTx) error {
+	err = s.transact(ctx, func(tx store.WriteTx) error {
 		row, err := s.locked(ctx, tx, e, parent, id)
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, e *endpoint, par
 	if err != nil {
 		return err
 	}
-	err = s.Store.Write(ctx, func(tx store.WriteTx) error {
+	err = s.transact(ctx, func(tx store.WriteTx) error {
 		row, err := s.locked(ctx, tx, e, parent, id)
 		if err != nil {
 			return err
@@ -171,7 +171,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, e *endpoint, id str
 	}
 	ctx := r.Context()
 	var answer []byte
-	err = s.Store.Write(ctx, func(tx store.WriteTx) error {
+	err = s.transact(ctx, func(tx store.WriteTx) error {
 		row, err := s.locked(ctx, tx, e, "", id)
 		if err != nil {
 			return err
@@ -190,6 +190,20 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, e *endpoint, id str
 		return err
 	}
 	return s.write(w, http.StatusOK, answer)
+}
+
+// rounds bounds how often a write begins anew because others changed rows that it had read without keeping them.
+const rounds = 20
+
+// transact runs a request's transaction; where rows that it looked at have changed or gone by the time it writes them, it
+// begins anew and sees what is there now.
+func (s *Server) transact(ctx context.Context, fn func(store.WriteTx) error) error {
+	for round := 1; ; round++ {
+		err := s.Store.Write(ctx, fn)
+		if round == rounds || !store.IsStale(err) && (!store.IsNotFound(err) || fault.IsNotFound(err)) {
+			return err
+		}
+	}
 }
 
 // mayAct judges a member action by the rule of its own name.

@@ -40,6 +40,7 @@ type List struct {
 	Order  []Order
 	Limit  int // 0: all
 	Offset int
+	Lock   bool // keep the rows until the commit, for the reader alone; in writing transactions
 }
 
 // Rows is the part of Table that does not depend on T, for code that serves every resource alike.

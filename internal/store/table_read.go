@@ -193,6 +193,9 @@ func (l List) query(head string, d Dialect) Query {
 		b.WriteString(" LIMIT ? OFFSET ?")
 		args = append(args[:len(args):len(args)], limit, int64(l.Offset))
 	}
+	if l.Lock {
+		b.WriteString(d.ForUpdate(false))
+	}
 	return Query{SQL: b.String(), Args: args}
 }
 

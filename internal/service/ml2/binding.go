@@ -204,7 +204,7 @@ func (p *Plugin) Plugged(ctx context.Context, tx store.WriteTx, portID, host str
 // HostReady tries again to bind the ports of a host that could not be bound before: its agent came, or serves more.
 func (p *Plugin) HostReady(ctx context.Context, tx store.WriteTx, host string) error {
 	all, err := p.Ports.Find(ctx, tx, store.List{Where: store.And(store.Eq("host", host),
-		store.Expr("NOT EXISTS (SELECT 1 FROM binding_levels b WHERE b.port_id = ports.id AND b.host = ?)", host))})
+		store.Expr("NOT EXISTS (SELECT 1 FROM binding_levels b WHERE b.port_id = ports.id AND b.host = ?)", host)), Lock: true})
 	if err != nil {
 		return err
 	}

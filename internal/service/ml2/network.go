@@ -266,7 +266,7 @@ func everyones(ctx context.Context, tx store.Tx, id string) (bool, error) {
 
 // Delete removes a network with its subnets and the ports that services made for themselves.
 func (p networks) Delete(ctx context.Context, tx store.WriteTx, cur model.Network) error {
-	ps, err := p.Ports.Find(ctx, tx, store.List{Where: store.Eq("network_id", cur.ID)})
+	ps, err := p.Ports.Find(ctx, tx, store.List{Where: store.Eq("network_id", cur.ID), Lock: true})
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (p networks) Delete(ctx context.Context, tx store.WriteTx, cur model.Networ
 			return err
 		}
 	}
-	subs, err := p.Subnets.Find(ctx, tx, store.List{Where: store.Eq("network_id", cur.ID)})
+	subs, err := p.Subnets.Find(ctx, tx, store.List{Where: store.Eq("network_id", cur.ID), Lock: true})
 	if err != nil {
 		return err
 	}

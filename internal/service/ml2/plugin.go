@@ -71,7 +71,7 @@ func (p *Plugin) Bindings() []rest.Binding {
 			Facts:    sharing.Facts,
 			NotFound: func(id string) error { return fault.NetworkNotFound(id) },
 		}),
-		rest.Bind("subnets", p.Subnets, subnets{p}, rest.Options{
+		rest.Bind("subnets", belowNetwork{p.Subnets, p.Networks}, subnets{p}, rest.Options{
 			Visible: func(ctx context.Context) store.Cond {
 				own := store.Eq("project_id", projectOf(ctx))
 				seen := sharing.Visible(ctx, "network")

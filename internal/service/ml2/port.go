@@ -351,7 +351,7 @@ func (p ports) remove(ctx context.Context, tx store.WriteTx, cur model.Port) err
 
 // autoAddress gives every port of a network that a subnet where hosts make their own addresses was added to its address there.
 func (p ports) autoAddress(ctx context.Context, tx store.WriteTx, n *model.Network) error {
-	all, err := p.Ports.Find(ctx, tx, store.List{Where: store.Eq("network_id", n.ID)})
+	all, err := p.Ports.Find(ctx, tx, store.List{Where: store.Eq("network_id", n.ID), Lock: true})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,25 @@ import (
 // subnets is the controller of subnets.
 type subnets struct{ *Plugin }
 
+// belowNetwork is the table of subnets for requests: who writes a subnet keeps its network first, as those do who write
+// a network and its subnets after it. In the other order the two would wait for each other.
+type belowNetwork struct {
+	*Subnets
+	networks *Networks
+}
+
+// GetForUpdate keeps network and subnet.
+func (t belowNetwork) GetForUpdate(ctx context.Context, tx store.WriteTx, id string) (model.Subnet, error) {
+	s, err := t.Get(ctx, tx, id)
+	if err != nil {
+		return s, err
+	}
+	if _, err := t.networks.GetForUpdate(ctx, tx, s.NetworkID); err != nil {
+		return s, err // the network went, and the subnet with it
+	}
+	return t.Subnets.GetForUpdate(ctx, tx, id)
+}
+
 // Create makes a subnet, opens its free ranges and, where hosts make their own addresses, gives one to each port.
 func (p subnets) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model.Subnet]) (model.Subnet, error) {
 	s := in.Value
@@ -80,19 +99,14 @@ func (p subnets) after(ctx context.Context, tx store.WriteTx, w service.Write[mo
 	return nil
 }
 
-// Update changes a subnet; its pools are cut anew when they change.
+// Update changes a subnet; its pools are cut anew when they change. The caller has the network, so that nobody takes or
+// gives back addresses meanwhile.
 func (p subnets) Update(ctx context.Context, tx store.WriteTx, cur model.Subnet, in rest.Input[model.Subnet]) (model.Subnet, error) {
 	s := cur
 	if err := in.Apply(&s); err != nil {
 		return s, err
 	}
 	s.PrefixLen = nil
-	if in.Given("allocation_pools") {
-		// Ports that take or give back addresses hold the network; the pools are cut while nobody does.
-		if _, err := p.Networks.GetForUpdate(ctx, tx, cur.NetworkID); err != nil {
-			return s, err
-		}
-	}
 	if err := p.checkUpdate(ctx, tx, &cur, &s, in); err != nil {
 		return s, err
 	}
@@ -148,7 +162,7 @@ func (p subnets) remove(ctx context.Context, tx store.WriteTx, n *model.Network,
 // vacate takes the subnet's addresses from ports that may lose them: those that services made for themselves, and those
 // whose address made itself (behaviour.md, section 9). Any other address holds the subnet.
 func (p subnets) vacate(ctx context.Context, tx store.WriteTx, n *model.Network, s *model.Subnet) error {
-	users, err := p.Ports.Find(ctx, tx, store.List{Where: store.Expr("id IN (SELECT port_id FROM ip_allocations WHERE subnet_id = ?)", s.ID)})
+	users, err := p.Ports.Find(ctx, tx, store.List{Where: store.Expr("id IN (SELECT port_id FROM ip_allocations WHERE subnet_id = ?)", s.ID), Lock: true})
 	if err != nil {
 		return err
 	}

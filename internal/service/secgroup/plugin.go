@@ -83,7 +83,7 @@ func (p *Plugin) Bindings() []rest.Binding {
 			Before: p.ensureAll, BeforeNeeds: p.lacksDefault,
 			NotFound: func(id string) error { return fault.SecurityGroupNotFound(id) },
 		}),
-		rest.Bind("security_group_rules", p.Rules, rules{p}, rest.Options{
+		rest.Bind("security_group_rules", belowGroup{p.Rules, p.Groups}, rules{p}, rest.Options{
 			Visible: func(ctx context.Context) store.Cond {
 				seen := visible(ctx)
 				return store.Or(store.Eq("project_id", auth.From(ctx).ProjectID),

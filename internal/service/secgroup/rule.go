@@ -18,6 +18,25 @@ import (
 // rules is the controller of security group rules.
 type rules struct{ *Plugin }
 
+// belowGroup is the table of rules for requests: who writes a rule keeps its group first, as those do who remove a group
+// with its rules. In the other order the two would wait for each other.
+type belowGroup struct {
+	*Rules
+	groups *Groups
+}
+
+// GetForUpdate keeps group and rule.
+func (t belowGroup) GetForUpdate(ctx context.Context, tx store.WriteTx, id string) (model.SecurityGroupRule, error) {
+	r, err := t.Get(ctx, tx, id)
+	if err != nil {
+		return r, err
+	}
+	if _, err := t.groups.GetForUpdate(ctx, tx, r.SecurityGroupID); err != nil {
+		return r, err // the group went, and the rule with it
+	}
+	return t.Rules.GetForUpdate(ctx, tx, id)
+}
+
 // Create adds a rule to its group.
 func (p rules) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model.SecurityGroupRule]) (model.SecurityGroupRule, error) {
 	r := in.Value
@@ -117,7 +136,7 @@ func (p rules) Delete(ctx context.Context, tx store.WriteTx, cur model.SecurityG
 
 // drop removes a rule whose group goes too, or which names a group that goes.
 func (p rules) drop(ctx context.Context, tx store.WriteTx, r *model.SecurityGroupRule) error {
-	if err := p.Rules.Delete(ctx, tx, r.ID); err != nil {
+	if err := p.Rules.Delete(ctx, tx, r.ID); err != nil && !store.IsNotFound(err) { // somebody removed it at the same moment
 		return err
 	}
 	tx.Changed(change.Key{Kind: wire.KindRule, ID: r.ID}, groupSet(r.SecurityGroupID))
