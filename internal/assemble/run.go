@@ -162,15 +162,15 @@ func (s *Server) SessionAddress() string { return s.sessions.Addr().String() }
 
 func (s *Server) register() {
 	reg := s.env.Registry
-	reg.GaugeFunc("isospin_store_statements", "SQL statements since the start.", func() float64 { return float64(s.store.Stats().Statements) })
-	reg.GaugeFunc("isospin_store_commits", "Transactions that reached the disk.", func() float64 { return float64(s.store.Stats().Commits) })
+	reg.GaugeFunc("store_statements", "SQL statements since the start.", func() float64 { return float64(s.store.Stats().Statements) })
+	reg.GaugeFunc("store_commits", "Transactions that reached the disk.", func() float64 { return float64(s.store.Stats().Commits) })
 	reg.GaugeFunc("isospin_policy_broken", "1 while policy files hold rules that cannot be understood; the rules before them are in force.", func() float64 {
 		if s.rules.Broken() {
 			return 1
 		}
 		return 0
 	})
-	reg.GaugeFunc("isospin_store_retries", "Transactions run again because the database aborted them.", func() float64 { return float64(s.store.Stats().Retries) })
+	reg.GaugeFunc("store_retries", "Transactions run again because the database aborted them.", func() float64 { return float64(s.store.Stats().Retries) })
 }
 
 // Parts are the server's parts in the order in which they start.
