@@ -99,7 +99,7 @@ func takeDown(t *testing.T, l *lab.Lab) {
 		var logs bytes.Buffer
 		_ = l.Logs(ctx, &logs, "", 25, false) // What can be read of them helps.
 		for line := range strings.Lines(logs.String()) {
-			if !strings.Contains(line, "|INFO|") {
+			if !strings.Contains(line, "|INFO|") && !strings.Contains(line, "level=INFO") {
 				t.Log(strings.TrimSpace(line))
 			}
 		}
@@ -274,4 +274,3 @@ func (s *stack) status(t *testing.T, port, want string) time.Duration {
 		return got == want, got
 	})
 }
-

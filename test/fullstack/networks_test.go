@@ -38,14 +38,13 @@ func kinds() []struct {
 		{"default", object{}, 1450, []string{"h1", "h2", "h3"}},
 		{"vxlan", provider("vxlan", "", 7), 1450, []string{"h1", "h2", "h3"}},
 		{"gre", provider("gre", "", 4294967295), 1458, []string{"h1", "h2", "h3"}},
-		{"geneve", provider("geneve", "", 16777215), 1442, []string{"h1", "h2", "h3"}},
+		{"geneve", provider("geneve", "", 16777215), 1450, []string{"h1", "h2", "h3"}},
 		{"vlan", provider("vlan", "physnet1", 101), 1500, []string{"h1", "h1", "h2"}},
 		{"vlan4094", provider("vlan", "public", 4094), 1500, []string{"h1", "h3"}},
 		{"flat", provider("flat", "public", 0), 1500, []string{"h1", "h2", "h3"}},
-		{"local", provider("local", "", 0), 1500, []string{"h2", "h2"}},
 		// h1 and h2 meet on the VLAN; h3, which physnet1 does not reach, has the tunnel to both.
 		{"segments", object{"segments": []object{provider("vlan", "physnet1", 102), provider("vxlan", "", 0)}}, 1450, []string{"h1", "h2", "h3"}},
-		{"tunnels", object{"segments": []object{provider("geneve", "", 0), provider("gre", "", 0)}}, 1442, []string{"h1", "h2", "h3"}},
+		{"tunnels", object{"segments": []object{provider("geneve", "", 0), provider("gre", "", 0)}}, 1450, []string{"h1", "h2", "h3"}},
 		{"mtu", object{"mtu": 1400}, 1400, []string{"h1", "h2"}},
 	}
 }
@@ -64,8 +63,8 @@ func TestNetworks(t *testing.T) {
 			sub := s.create(t, "subnet", object{"network_id": n.id(), "ip_version": 4, "cidr": prefix + "0/24",
 				"dns_nameservers": []string{"192.0.2.53", "192.0.2.54"}, "host_routes": []object{{"destination": "198.51.100.0/24", "nexthop": prefix + "250"}},
 				"allocation_pools": []object{{"start": prefix + "20", "end": prefix + "99"}}})
-			if got := n["mtu"]; got != float64(k.mtu) {
-				t.Errorf("the network's MTU is %v, want %d", got, k.mtu)
+			if got := fmt.Sprint(n["mtu"]); got != fmt.Sprint(k.mtu) {
+				t.Errorf("the network's MTU is %s, want %d", got, k.mtu)
 			}
 			var births []birth
 			for j, h := range k.hosts {
@@ -147,4 +146,23 @@ func (s *stack) forgotten(t *testing.T, network string, hosts ...string) {
 			return !strings.Contains(left, network) && !strings.Contains(left, "0x"), left
 		})
 	}
+}
+
+// TestLocal: a network of type local is within its host, and one on another host has nothing of it.
+func TestLocal(t *testing.T) {
+	s := bring(t, "", whole("h1"), whole("h2"))
+	local := s.net(t, "local", "10.8.0.0/24", object{"provider:network_type": "local"})
+	bb := time.Now()
+	dhcp := s.served(t, local.id(), 1)
+	t.Log("served", time.Since(bb))
+	here, there := dhcp[0].text("binding:host_id"), "h1"
+	if here == "h1" {
+		there = "h2"
+	}
+	g := s.boot(t, birth{name: "one", host: here, network: local.id()}, birth{name: "two", host: here, network: local.id()})
+	far := s.static(t, birth{name: "far", host: there, network: local.id()})
+	s.reachFull(t, "one", g["two"].IPs[0], 1500)
+	s.transfer(t, "two", "one", g["one"].IPs[0])
+	s.silent(t, "far", g["one"].IPs[0])
+	s.silent(t, "one", far["far"].IPs[0])
 }

@@ -49,8 +49,8 @@ func (s *stack) silent(t *testing.T, from, ip string) {
 	}
 }
 
-// echoes counts the pings that came to a guest.
-func (s *stack) echoes(t *testing.T, guest string) int {
+// echoes counts a guest's pings: "InEchos" those that came to it, "OutEchos" those that it sent.
+func (s *stack) echoes(t *testing.T, guest, which string) int {
 	t.Helper()
 	var names []string
 	for line := range strings.Lines(s.on(t, guest, "cat", "/proc/net/snmp")) {
@@ -63,7 +63,7 @@ func (s *stack) echoes(t *testing.T, guest string) int {
 			continue
 		}
 		for i, n := range names {
-			if n == "InEchos" {
+			if n == which {
 				count, err := strconv.Atoi(fields[i])
 				must(t, err)
 				return count
@@ -148,7 +148,16 @@ func (st *steady) stop(t *testing.T) (lost int) {
 	must(t, st.p.Signal(syscall.SIGINT))
 	_ = st.p.Wait() // Its lines tell.
 	seen := st.seen(t)
-	return last(seen) - len(seen)
+	var gaps []int
+	for n := 1; n < last(seen); n++ {
+		if !seen[n] {
+			gaps = append(gaps, n)
+		}
+	}
+	if len(gaps) > 0 {
+		t.Logf("ping from %s to %s: of %d, these were not answered: %v", st.from, st.to, last(seen), gaps)
+	}
+	return len(gaps)
 }
 
 // unharmed runs do under a ping of which no packet may be lost.
