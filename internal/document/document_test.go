@@ -69,16 +69,21 @@ func TestKindsAreConsistent(t *testing.T) {
 			}
 			return nil
 		})
-		<-time.After(200 * time.Millisecond) // the cloud's own reads are over
-		before := s.Store.Stats().Statements
-		total := 0
-		s.Read(func(ctx context.Context, tx store.Tx) error {
-			for _, k := range kinds(s) {
-				total += consistent(ctx, t, tx, k, sets)
+		least, total := uint64(0), 0
+		for range 3 { // the cloud's own work may fall into one
+			before := s.Store.Stats().Statements
+			total = 0
+			s.Read(func(ctx context.Context, tx store.Tx) error {
+				for _, k := range kinds(s) {
+					total += consistent(ctx, t, tx, k, sets)
+				}
+				return nil
+			})
+			if n := s.Store.Stats().Statements - before; least == 0 || n < least {
+				least = n
 			}
-			return nil
-		})
-		statements = append(statements, s.Store.Stats().Statements-before)
+		}
+		statements = append(statements, least)
 		t.Logf("%d documents, %d statements", total, statements[round])
 	}
 	if statements[0] != statements[1] {

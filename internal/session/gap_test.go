@@ -57,7 +57,9 @@ func TestAfterAGapEverythingIsCompared(t *testing.T) {
 	b := s.Port(n2, func(p *model.Port) { p.HostID, p.SecurityGroups = "h1", []string{g} })
 	gap <- struct{}{}
 	want := map[string]int{"host:h1": 2, "net:" + n1: 2, "net:" + n2: 2, "sg:" + g: 2, "sgm:" + g: 1}
-	c.Wait(h, holds(want))
+	c.Wait(h, func(v simulate.View) bool {
+		return holds(want)(v) && v.Get("host:h1", wire.KindPort, b.ID, &wire.Port{})
+	})
 	// Two documents dropped, one put, and three sets of 2, 2 and 1 sent whole.
 	if got := h.Counts(); got.Documents-before.Documents != 8 || got.Sessions != 1 {
 		t.Errorf("%d documents travelled, 8 differed; %d sessions", got.Documents-before.Documents, got.Sessions)
