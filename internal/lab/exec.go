@@ -76,6 +76,19 @@ func (l *Lab) Spawn(ctx context.Context, name string, stdout, stderr io.Writer, 
 	return &Process{cmd}, nil
 }
 
+// Within runs f on a thread that is in the network namespace of a place of the lab: sockets that f makes stay there.
+func (l *Lab) Within(name string, f func() error) error {
+	s, err := l.state()
+	if err != nil {
+		return err
+	}
+	in, err := l.find(s, name)
+	if err != nil {
+		return err
+	}
+	return in.Do(f)
+}
+
 // environment is what a command in a place of the lab is told: where the lab is, and, on a host, which
 // Open vSwitch is its own.
 func (l *Lab) environment(s *state, name string) []string {

@@ -55,7 +55,13 @@ func (l *Lab) startVSwitch(ctx context.Context, s *state, h *Host) error {
 		"other_config:n-handler-threads=1", "other_config:n-revalidator-threads=1"}, bridgeArgs(h)...)...); err != nil {
 		return err
 	}
-	ref, err = l.daemon(s, h.Name+"/vswitch", "ovs/ovs-vswitchd.log", h, "ovs-vswitchd", "unix:"+sock,
+	return l.startForwarding(ctx, s, h)
+}
+
+// startForwarding starts a host's vswitchd, whose database is filled, and returns when it has made what is in it.
+func (l *Lab) startForwarding(ctx context.Context, s *state, h *Host) error {
+	dir := l.ovsDir(h.Name)
+	ref, err := l.daemon(s, h.Name+"/vswitch", "ovs/ovs-vswitchd.log", h, "ovs-vswitchd", "unix:"+filepath.Join(dir, "db.sock"),
 		"--unixctl="+filepath.Join(dir, "ovs-vswitchd.ctl"), "--pidfile="+filepath.Join(dir, "ovs-vswitchd.pid"), "-vconsole:info")
 	if err != nil {
 		return err
@@ -66,6 +72,21 @@ func (l *Lab) startVSwitch(ctx context.Context, s *state, h *Host) error {
 	// A change without --no-wait returns when the switch has done everything that was asked before; it must
 	// be a change, also when the database is from a former start.
 	return l.vsctl(ctx, s, h, "set", "Open_vSwitch", ".", fmt.Sprintf("external_ids:lab-start=%d-%d", ref.PID, ref.Start))
+}
+
+// SwitchRestart kills a host's vswitchd and starts it again, as after a crash: its database is as it was, all flows are gone.
+func (l *Lab) SwitchRestart(ctx context.Context, host string) error {
+	s, h, err := l.host(host)
+	if err != nil {
+		return err
+	}
+	if h.Mechanism != OpenVSwitch {
+		return fmt.Errorf("host %s has no Open vSwitch", host)
+	}
+	if err := l.end(ctx, host+"/vswitch", true); err != nil {
+		return err
+	}
+	return l.startForwarding(ctx, s, h)
 }
 
 func bridgeArgs(h *Host) []string {

@@ -152,9 +152,7 @@ func (s *stack) forgotten(t *testing.T, network string, hosts ...string) {
 func TestLocal(t *testing.T) {
 	s := bring(t, "", whole("h1"), whole("h2"))
 	local := s.net(t, "local", "10.8.0.0/24", object{"provider:network_type": "local"})
-	bb := time.Now()
 	dhcp := s.served(t, local.id(), 1)
-	t.Log("served", time.Since(bb))
 	here, there := dhcp[0].text("binding:host_id"), "h1"
 	if here == "h1" {
 		there = "h2"
