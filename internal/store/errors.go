@@ -45,6 +45,15 @@ func (d *Duplicate) Error() string { return "store: duplicate in " + d.Index }
 // Unwrap gives the driver's error.
 func (d *Duplicate) Unwrap() error { return d.Cause }
 
+// Over says that a transaction would give an owner more rows of a kind than its limit.
+type Over struct {
+	Kind, Owner string
+}
+
+func (o *Over) Error() string {
+	return fmt.Sprintf("store: %s has no room for another %s", o.Owner, o.Kind)
+}
+
 // Panic is a panic of a transaction's function, turned into that request's error after the rollback.
 type Panic struct {
 	Value any

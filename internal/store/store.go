@@ -68,6 +68,12 @@ type WriteTx interface {
 	Changed(key change.Key, sets ...change.Set)
 	// Owe writes a task at the commit.
 	Owe(t change.Task)
+	// Count says how many rows of a kind an owner has gained (or lost); merged, and written at the commit. Counted tables
+	// call it; what belongs to nobody is not counted.
+	Count(kind, owner string, by int64)
+	// Bound makes the commit an *Over where the transaction adds rows of the kind to the owner and has it end with more than
+	// its own limit or, without one, than this; negative: no limit.
+	Bound(kind, owner string, limit int64)
 }
 
 // Dialect is how one database's SQL differs from another's.

@@ -75,6 +75,7 @@ type Table[T any] struct {
 	texts       sync.Map // dialect name -> *texts
 	encode      func(*T) ([]byte, error)
 	decode      func([]byte, *T) error
+	counted     string // the kind that its rows are counted as, "" for none
 }
 
 // NewTable describes a table. A column named "revision" gives the revision of optimistic updates; it is not
@@ -107,6 +108,12 @@ func NewTable[T any](name string, id, project func(*T) string, cols ...Column[T]
 // called while the table is being made, before anybody uses it.
 func (t *Table[T]) WithCodec(encode func(*T) ([]byte, error), decode func([]byte, *T) error) *Table[T] {
 	t.encode, t.decode = encode, decode
+	return t
+}
+
+// Counted makes each row count for its project, as a row of this kind (WriteTx.Count). It is called while the table is being made.
+func (t *Table[T]) Counted(kind string) *Table[T] {
+	t.counted = kind
 	return t
 }
 
@@ -159,6 +166,9 @@ func (t *Table[T]) build(d Dialect) *texts {
 	x.get = x.find + " WHERE id = ?"
 	x.getForUpdate = x.get + d.ForUpdate(false)
 	x.getForShare = x.get + d.ForShare()
+	if t.counted != "" {
+		x.remove += " RETURNING " + columnProject
+	}
 	x.compareAndSet = x.update + " AND " + columnRevision + " = ?"
 	return x
 }

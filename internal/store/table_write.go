@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 )
@@ -14,6 +15,9 @@ func (t *Table[T]) Insert(ctx context.Context, tx WriteTx, v *T) error {
 	}
 	if _, err := tx.Exec(ctx, Query{SQL: t.textsFor(tx.Dialect()).insert, Args: args}); err != nil {
 		return fmt.Errorf("insert into %s: %w", t.name, err)
+	}
+	if t.counted != "" {
+		tx.Count(t.counted, t.project(v), 1)
 	}
 	return nil
 }
@@ -51,7 +55,7 @@ func (t *Table[T]) Update(ctx context.Context, tx WriteTx, v *T, prevRevision in
 
 // Delete removes a row; a *NotFound when there is none.
 func (t *Table[T]) Delete(ctx context.Context, tx WriteTx, id string) error {
-	n, err := tx.Exec(ctx, Q(t.textsFor(tx.Dialect()).remove, id))
+	n, err := t.remove(ctx, tx, Q(t.textsFor(tx.Dialect()).remove, id))
 	if err != nil {
 		return fmt.Errorf("delete from %s: %w", t.name, err)
 	}
@@ -59,6 +63,22 @@ func (t *Table[T]) Delete(ctx context.Context, tx WriteTx, id string) error {
 		return &NotFound{Table: t.name, ID: id}
 	}
 	return nil
+}
+
+// remove runs the statement that deletes, and counts what it removed.
+func (t *Table[T]) remove(ctx context.Context, tx WriteTx, q Query) (n int64, err error) {
+	if t.counted == "" {
+		return tx.Exec(ctx, q)
+	}
+	var owner sql.NullString
+	err = Each(ctx, tx, q, func(scan func(...any) error) error {
+		n++
+		return scan(&owner)
+	})
+	if n > 0 {
+		tx.Count(t.counted, owner.String, -n)
+	}
+	return n, err
 }
 
 // values are the row's values in the order of the insert statement, with room for two more.

@@ -19,6 +19,8 @@ type tx struct {
 	tasks    []change.Task
 	changeID int64
 	last     *sql.Rows
+	counts   map[counter]int64
+	bounds   map[counter]int64
 }
 
 var _ store.WriteTx = (*tx)(nil)
@@ -83,7 +85,7 @@ next:
 func (t *tx) Owe(task change.Task) { t.tasks = append(t.tasks, task) }
 
 const (
-	// One row holds all changes of a transaction: it is its last statement, so that the time in which its id
+	// One row holds all changes of a transaction: it is its last statement, behind the counters that others may hold, so that the time in which its id
 	// is taken but not yet to be seen is as short as can be.
 	insertChanges = `INSERT INTO changes (at, body) VALUES (?, ?)`
 
@@ -110,6 +112,9 @@ func (t *tx) flush(ctx context.Context) error {
 		}); err != nil {
 			return fmt.Errorf("owe task %s: %w", task.Name, err)
 		}
+	}
+	if err := t.settle(ctx); err != nil {
+		return err
 	}
 	if len(t.changes) == 0 {
 		return nil

@@ -80,6 +80,8 @@ func Run(t *testing.T, database NewDatabase) {
 		test func(*testing.T, Open)
 	}{
 		{"Rows", testRows},
+		{"Counts", testCounts},
+		{"CountsAtOnce", testCountsAtOnce},
 		{"Lists", testLists},
 		{"ListsStay", testListsStay},
 		{"Text", testText},
@@ -176,7 +178,7 @@ func Wipe(t testing.TB, s store.Store) {
 	t.Helper()
 	ctx := deadline(t)
 	write(t, s, func(tx store.WriteTx) error {
-		for _, table := range []string{"things", "changes", "tasks", "free_range"} {
+		for _, table := range []string{"things", "changes", "tasks", "free_range", "quotas"} {
 			if _, err := tx.Exec(ctx, store.Q("DELETE FROM "+table)); err != nil {
 				return err
 			}
