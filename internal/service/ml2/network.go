@@ -359,6 +359,11 @@ func (p networks) Splice(ctx context.Context, tx store.Tx, page *rest.Page) erro
 			page.Splice(i, "shared", value)
 		}
 	}
+	for _, other := range p.guards.NetworkPages {
+		if err := other.Splice(ctx, tx, page); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -46,6 +46,10 @@ type Guards struct {
 	NetworksWritten []service.Follower[model.Network]
 	SubnetsWritten  []service.Follower[model.Subnet]
 	PortsWritten    []service.Follower[model.Port]
+	// Prefixes is where subnets out of pools get their prefix; nil: there are no pools.
+	Prefixes PrefixSource
+	// NetworkPages add what others compute of networks.
+	NetworkPages []rest.Splicer
 }
 
 // New makes the plugin. Guard adds those that need the plugin themselves.

@@ -156,6 +156,11 @@ func (p subnets) remove(ctx context.Context, tx store.WriteTx, n *model.Network,
 	if err := p.Subnets.Delete(ctx, tx, cur.ID); err != nil {
 		return err
 	}
+	if p.guards.Prefixes != nil {
+		if err := p.guards.Prefixes.Give(ctx, tx, &cur); err != nil {
+			return err
+		}
+	}
 	return p.after(ctx, tx, w)
 }
 

@@ -22,16 +22,17 @@ const (
 const minMTU6 = 1280
 
 // complete checks a new subnet and fills what the request left out (behaviour.md, section 9).
-func (p subnets) complete(ctx context.Context, tx store.Tx, n *model.Network, s *model.Subnet, in rest.Input[model.Subnet]) error {
-	if s.SubnetPoolID != nil {
-		return fault.SubnetPoolNotFound(*s.SubnetPoolID)
-	}
-	if s.CIDR == nil || *s.CIDR == "" {
-		return fault.HTTPBadRequest("A subnet needs a cidr, and there is no subnet pool to take one from.")
-	}
-	prefix, err := netip.ParsePrefix(*s.CIDR)
+func (p subnets) complete(ctx context.Context, tx store.WriteTx, n *model.Network, s *model.Subnet, in rest.Input[model.Subnet]) error {
+	others, err := p.subnetsOf(ctx, tx, s.NetworkID)
 	if err != nil {
-		return fault.BadInput("'%s' is not a prefix.", *s.CIDR)
+		return err
+	}
+	if err := p.prefix(ctx, tx, s, others, in); err != nil {
+		return err
+	}
+	prefix, err := netip.ParsePrefix(deref(s.CIDR))
+	if err != nil {
+		return fault.BadInput("'%s' is not a prefix.", deref(s.CIDR))
 	}
 	prefix = prefix.Masked()
 	text := prefix.String()
@@ -42,7 +43,7 @@ func (p subnets) complete(ctx context.Context, tx store.Tx, n *model.Network, s 
 	if err := p.checkPrefix(n, s, prefix); err != nil {
 		return err
 	}
-	if err := p.checkOverlap(ctx, tx, s, prefix); err != nil {
+	if err := checkOverlap(others, prefix); err != nil {
 		return err
 	}
 	if !in.Given("gateway_ip") {
@@ -95,11 +96,18 @@ func (p subnets) checkPrefix(n *model.Network, s *model.Subnet, prefix netip.Pre
 	return nil
 }
 
-func (p subnets) checkOverlap(ctx context.Context, tx store.Tx, s *model.Subnet, prefix netip.Prefix) error {
-	others, err := p.subnetsOf(ctx, tx, s.NetworkID)
-	if err != nil {
-		return err
+// noPools is what a server without subnet pools says of a subnet that needs one.
+func noPools(s *model.Subnet) error {
+	if s.SubnetPoolID != nil {
+		return fault.SubnetPoolNotFound(*s.SubnetPoolID)
 	}
+	if s.CIDR == nil || *s.CIDR == "" {
+		return fault.HTTPBadRequest("A subnet needs a cidr, and there is no subnet pool to take one from.")
+	}
+	return nil
+}
+
+func checkOverlap(others []model.Subnet, prefix netip.Prefix) error {
 	for i := range others {
 		if o := ipam.Prefix(&others[i]); o.IsValid() && o.Overlaps(prefix) {
 			return fault.BadInput("cidr %s overlaps %s of subnet %s on the same network.", prefix, o, others[i].ID)
@@ -108,13 +116,13 @@ func (p subnets) checkOverlap(ctx context.Context, tx store.Tx, s *model.Subnet,
 	return nil
 }
 
-// defaultGateway is the first host, and for IPv6 the prefix's own address, as in Neutron.
+// defaultGateway is the first host, and for IPv6 the prefix's own address unless a pool gave it, as in Neutron.
 func defaultGateway(s *model.Subnet, prefix netip.Prefix) *string {
 	if s.IPVersion == 4 && prefix.Bits() > 30 {
 		return nil // upstream-faults.md: such a prefix has no address to spare
 	}
 	a := prefix.Addr()
-	if s.IPVersion == 4 {
+	if s.IPVersion == 4 || s.SubnetPoolID != nil && prefix.Bits() < 128 {
 		a = a.Next()
 	}
 	text := a.String()

@@ -34,6 +34,12 @@ func NewSubnets() *Subnets {
 		store.Column[model.Subnet]{Name: "revision", Attr: "revision_number", Of: func(s *model.Subnet) any { return s.Revision }},
 		store.Column[model.Subnet]{Name: "network_id", Attr: "network_id", Of: func(s *model.Subnet) any { return s.NetworkID }},
 		store.Column[model.Subnet]{Name: "name", Attr: "name", Of: func(s *model.Subnet) any { return s.Name }},
+		store.Column[model.Subnet]{Name: "subnetpool_id", Attr: "subnetpool_id", Of: func(s *model.Subnet) any {
+			if s.SubnetPoolID == nil {
+				return nil
+			}
+			return *s.SubnetPoolID
+		}},
 	)
 }
 
