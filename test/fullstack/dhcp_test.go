@@ -32,7 +32,7 @@ func (s *stack) served(t *testing.T, network string, count int) []object {
 func (s *stack) namespace(t *testing.T, host, network string) string {
 	t.Helper()
 	inode := strings.TrimSpace(s.on(t, host, "stat", "-c", "%i", "/run/netns/qdhcp-"+network))
-	links := s.on(t, host, "ip", "netns", "exec", "qdhcp-"+network, "ip", "-o", "address")
+	links := s.on(t, host, "ip", "netns", "exec", "qdhcp-"+network, "ip", "-4", "-o", "address")
 	return inode + "\n" + links
 }
 

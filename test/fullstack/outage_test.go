@@ -38,12 +38,12 @@ func TestServerAway(t *testing.T) {
 		for name, guest := range g {
 			s.told(t, name, guest.IPs[0])
 		}
-		s.transfer(t, "four", "three", g["three"].IPs[0])
 		for _, st := range p {
 			if lost := st.stop(t); lost > 0 {
 				t.Errorf("%d pings from %s were lost", lost, st.from)
 			}
 		}
+		s.transfer(t, "four", "three", g["three"].IPs[0])
 	})
 	// The server is still away.
 	t.Run("machine restarted with the server away", func(t *testing.T) {
