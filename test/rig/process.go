@@ -75,17 +75,18 @@ type Process struct {
 	Took time.Duration
 
 	flags map[string]string
+	env   []string
 	log   string
 	cmd   *exec.Cmd
 	ended chan error
 }
 
-// StartProcess runs this test binary as a server until the test ends. Its log is a file in the test's folder, shown when
+// StartProcess runs this test binary as a server until the test ends; env is added to its environment. Its log is a file in the test's folder, shown when
 // the test fails.
-func StartProcess(tb testing.TB, options map[string]string) *Process {
+func StartProcess(tb testing.TB, options map[string]string, env ...string) *Process {
 	tb.Helper()
 	dir := tb.TempDir()
-	p := &Process{log: filepath.Join(dir, "log"), flags: map[string]string{
+	p := &Process{log: filepath.Join(dir, "log"), env: env, flags: map[string]string{
 		"DEFAULT/bind_port": "0", "DEFAULT/auth_strategy": "noauth", "isospin/state_dir": dir, "isospin/session_listen": "127.0.0.1:0",
 	}}
 	maps.Copy(p.flags, options)
@@ -129,7 +130,7 @@ func (p *Process) start() error {
 	}
 	defer log.Close()
 	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), childFlags+"="+string(text))
+	p.cmd.Env = append(append(os.Environ(), p.env...), childFlags+"="+string(text))
 	p.cmd.Stderr = log
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
