@@ -38,6 +38,7 @@ import (
 	"isospin/internal/service/ml2"
 	"isospin/internal/service/secgroup"
 	"isospin/internal/service/status"
+	"isospin/internal/service/subnetpool"
 	"isospin/internal/store"
 	"isospin/internal/store/engine"
 	"isospin/internal/store/open"
@@ -156,7 +157,11 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 	core.DHCP = dhcpservice.New(dhcpservice.Config{Store: st, Networks: core.Networks, Subnets: core.Subnets, Rows: core.Ports, Ports: core.ML2,
 		Agents: core.Agents, Clock: env.Clock, Log: env.Log, PerNetwork: c.Scheduling.DHCPAgents, Zones: c.Plugins.DefaultZones,
 		Stay: !c.Scheduling.DHCPFailover, Wait: !c.Scheduling.NetworkAutoSchedule})
+	pools := subnetpool.New(subnetpool.Config{Pools: subnetpool.NewPools(), Scopes: subnetpool.NewScopes(), Subnets: core.Subnets,
+		Networks: core.Networks, Clock: env.Clock, IDs: env.IDs})
 	core.ML2.Guard(ml2.Guards{
+		Prefixes:        pools,
+		NetworkPages:    []rest.Splicer{subnetpool.NetworkScopes{}},
 		Networks:        []service.Guard[model.Network]{secgroup.NetworkGuard{Plugin: core.Groups}},
 		Ports:           []service.Guard[model.Port]{secgroup.PortGuard{Plugin: core.Groups}},
 		NetworksWritten: []service.Follower[model.Network]{dhcpservice.NetworkFollower{Plugin: core.DHCP}},
@@ -165,7 +170,7 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 	core.Status = status.New(status.Config{Store: st, Ports: core.Ports, Binder: core.ML2, Agents: core.Agents, Clock: env.Clock, Log: env.Log})
 	core.DHCP.Recheck = core.Status.Recheck
 	core.Agents.Follow(core.ML2, core.DHCP)
-	core.plugins = []plugin{core.ML2, core.Groups, core.Agents}
+	core.plugins = []plugin{core.ML2, core.Groups, core.Agents, pools}
 	return core, nil
 }
 
