@@ -28,7 +28,8 @@ const grace = 10 * time.Second
 // Options say how the server differs from the usual one; the zero value is a server without authentication.
 type Options struct {
 	// Auth is "noauth" (empty: the same; the headers X-Project-Id and X-Roles say who calls, no roles mean an
-	// administrator) or "dev" (the identity at /identity/v3; CloudsFile has users and passwords).
+	// administrator), "dev" (the identity at /identity/v3; CloudsFile has users and passwords) or "keystone" (Config says
+	// which, in "keystone_authtoken/auth_url" and its neighbours).
 	Auth string
 	// Config holds options by "section/option", such as "ml2/project_network_types". A "database/connection" makes the
 	// server keep its rows there.

@@ -120,7 +120,7 @@ func login(ctx context.Context, c *config.Server) (base, token string, err error
 		if os.Getenv("OS_CLOUD") == "" {
 			return "", "", errors.New("the server wants Keystone's tokens: set OS_CLIENT_CONFIG_FILE and OS_CLOUD")
 		}
-		client, err := cloud.New(ctx, cloud.Access{})
+		client, err := cloud.New(ctx, cloud.Access{URL: base})
 		if err != nil {
 			return "", "", err
 		}

@@ -23,7 +23,8 @@ import (
 
 // Access says where the API is and how one is admitted.
 type Access struct {
-	// URL is the API's root, without /v2.0; used with no authentication.
+	// URL is the API's root, without /v2.0; "": what the catalogue says. A catalogue of Keystone's may know another
+	// Networking API than the one that is meant.
 	URL string
 	// Clouds is a clouds.yaml and Cloud an entry of it; both empty: the environment's
 	// (OS_CLIENT_CONFIG_FILE, OS_CLOUD).
@@ -37,8 +38,8 @@ type Client struct{ api *gophercloud.ServiceClient }
 
 // New opens a client; with a token unless the access is without.
 func New(ctx context.Context, a Access) (*Client, error) {
+	root := strings.TrimSuffix(a.URL, "/") + "/"
 	if a.NoAuth {
-		root := strings.TrimSuffix(a.URL, "/") + "/"
 		provider := &gophercloud.ProviderClient{}
 		provider.UseTokenLock()
 		return &Client{&gophercloud.ServiceClient{
@@ -58,6 +59,9 @@ func New(ctx context.Context, a Access) (*Client, error) {
 	provider, err := config.NewProviderClient(ctx, auth, config.WithTLSConfig(tls))
 	if err != nil {
 		return nil, fmt.Errorf("ask for a token: %w", err)
+	}
+	if a.URL != "" {
+		return &Client{&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: root, ResourceBase: root + "v2.0/", Type: "network"}}, nil
 	}
 	api, err := openstack.NewNetworkV2(provider, endpoint)
 	if err != nil {
