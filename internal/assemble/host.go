@@ -74,7 +74,8 @@ func newHost(c *config.Agent, env Env, name string, report func(context.Context,
 	}})
 	h.bridgeStage = reconcile.New("bridges", h.bridges, vswitch.EqualBridge, opts...)
 	h.nsStage = reconcile.New("namespaces", netns.NewDriver(own()), netns.Equal, opts...)
-	h.linkStage = reconcile.New("links", veth.NewVeths(vswitchOwner, own()), veth.Equal, opts...)
+	h.linkStage = reconcile.New("links", pairs{Veths: veth.NewVeths(vswitchOwner, nil), ovs: h.ovs, ports: h.ports,
+		taken: func(reason string) { h.portStage.Invalidate(reason) }}, veth.Equal, opts...)
 	h.portStage = reconcile.New("switch ports", h.ports, vswitch.EqualPort, opts...)
 	h.addrStage = reconcile.New("addresses", addr.NewDriver(own(), nil), addr.Equal, opts...)
 	h.flowStage = reconcile.New("flows", h.flows, openflow.Same, opts...)

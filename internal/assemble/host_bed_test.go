@@ -56,6 +56,7 @@ type answer struct {
 	Err           string
 	Puts, Drops   uint64
 	Drift, Errors uint64
+	Stages        string // those that wrote
 }
 
 // agentProcess is the agent's half of the bed.
@@ -107,6 +108,9 @@ func agentProcess(raw string) int {
 			}
 			for _, s := range h.stages() {
 				st := s.Stats()
+				if st.Puts+st.Drops+st.Drift > 0 {
+					a.Stages += fmt.Sprintf("%s: puts %d, drops %d, drift %d; ", s.Name(), st.Puts, st.Drops, st.Drift)
+				}
 				a.Puts, a.Drops, a.Drift, a.Errors = a.Puts+st.Puts, a.Drops+st.Drops, a.Drift+st.Drift, a.Errors+st.PutErrors+st.DropErrors
 			}
 			say(said{Answer: &a})
@@ -187,6 +191,7 @@ func newMachines(t *testing.T, n int, roles ...string) []*machine {
 	}
 	for _, m := range out {
 		m.start()
+		within(t, 5*time.Second, "br-int", func() bool { return strings.Contains(m.ovs.Vsctl("list-br"), "br-int") })
 	}
 	return out
 }
@@ -271,6 +276,18 @@ func (p *process) listen(out io.Reader, log io.Closer) {
 	}
 	_ = p.cmd.Wait() // how it ended is in its log
 	_ = log.Close()
+}
+
+// done is how many ports are wired.
+func (p *process) done() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.states {
+		if s == wire.State_DONE {
+			n++
+		}
+	}
+	return n
 }
 
 // stop ends the agent as a service manager does; kill as nobody should.

@@ -56,6 +56,19 @@ func (p plugger) plug(t *testing.T, g *guest) {
 	}
 }
 
+// plugDummy plugs a device of the switch's own that carries nothing.
+func (p plugger) plugDummy(t *testing.T, g *guest) {
+	t.Helper()
+	b, _ := p.c.Snapshot().Bridge("br-int")
+	_, err := p.c.Transact(t.Context(),
+		ovsdb.Insert(ovsdb.TableInterface, "i", ovsdb.Row{"name": g.tap, "type": "internal", "external_ids": map[string]string{"iface-id": g.port}}),
+		ovsdb.Insert(ovsdb.TablePort, "p", ovsdb.Row{"name": g.tap, "interfaces": []ovsdb.UUID{"i"}}),
+		ovsdb.Add(ovsdb.TableBridge, b.UUID, "ports", []ovsdb.UUID{"p"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestPlugToPing measures from the moment of plugging to the first answer that a guest hears, with a static address and a
 // cold ARP cache, from a neighbour here and one on another host.
 func TestPlugToPing(t *testing.T) {
