@@ -40,7 +40,7 @@ func cost(t *testing.T, c rig.Caller, do func()) int {
 // TestStatements: a list makes no more than 8 statements at any length, a port create the same number however many ports
 // there are.
 func TestStatements(t *testing.T) {
-	c := quick(t)
+	c := roomy(t)
 	m := c.Who("M")
 	list := map[string]int{}
 	create := 0
