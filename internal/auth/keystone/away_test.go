@@ -3,6 +3,8 @@ package keystone
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -166,6 +168,35 @@ func TestOneTokenThatKeystoneStumblesOver(t *testing.T) {
 	nobody := w.fake.Issue(keystonetest.Token{Expires: w.clock.Now().Add(time.Hour)})
 	w.is(503, nobody, "")
 	w.is(200, token, "")
+}
+
+// TestRedirect: a caller's token goes to auth_url and nowhere else.
+func TestRedirect(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s was sent elsewhere", r.Method, r.URL)
+	}))
+	defer elsewhere.Close()
+	w := newWorld(t, nil)
+	target, err := url.Parse(w.fake.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := httputil.NewSingleHostReverseProxy(target)
+	for _, redirected := range []string{http.MethodGet, http.MethodPost} {
+		door := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.Method == redirected {
+				http.Redirect(rw, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
+				return
+			}
+			through.ServeHTTP(rw, r)
+		}))
+		defer door.Close()
+		w.a = w.with(authtoken(door.URL))
+		w.is(503, w.fake.Issue(keystonetest.Of("u", "p", w.clock.Now(), "member")), "")
+	}
+	if w.fake.Logins() != 1 || w.log.count("it answered 307") == 0 {
+		t.Errorf("%d logins; the log:\n%s", w.fake.Logins(), w.log)
+	}
 }
 
 func TestAddresses(t *testing.T) {

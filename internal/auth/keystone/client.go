@@ -67,8 +67,10 @@ func newClient(c config.Authtoken, clk clock.Clock, log *slog.Logger, reg *telem
 		return nil, err
 	}
 	root := strings.TrimRight(versionSuffix.ReplaceAllString(c.URL, ""), "/") + "/"
+	// Keystone redirects nobody, and who does is not to be shown a caller's token or Isospin's password.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	p := &gophercloud.ProviderClient{IdentityBase: root, IdentityEndpoint: root + "v3/",
-		HTTPClient: http.Client{Transport: transport}}
+		HTTPClient: http.Client{Transport: transport, CheckRedirect: stay}}
 	p.UserAgent.Prepend("isospin")
 	p.UseTokenLock()
 	k := &client{clock: clk, log: log, timeout: c.Timeout, retries: c.Retries,
