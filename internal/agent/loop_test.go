@@ -162,7 +162,7 @@ func run(t *testing.T, b func(t *testing.T) *bed, f func(b *bed)) {
 
 // settle lets the loop gather and pass.
 func (b *bed) settle() {
-	time.Sleep(time.Second)
+	<-time.After(time.Second) // of the bubble's time
 	synctest.Wait()
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"encoding/gob"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -160,6 +161,7 @@ type process struct {
 // newMachines makes hosts whose underlays are joined, and starts their agents.
 func newMachines(t *testing.T, n int, roles ...string) []*machine {
 	t.Helper()
+	sweepPins()
 	var out []*machine
 	for i := range n {
 		o := ovstest.Start(t)
@@ -194,6 +196,18 @@ func newMachines(t *testing.T, n int, roles ...string) []*machine {
 		within(t, 5*time.Second, "br-int", func() bool { return strings.Contains(m.ovs.Vsctl("list-br"), "br-int") })
 	}
 	return out
+}
+
+// sweepPins unmounts what test binaries left that ended without a cleanup, so that their folders can be swept up.
+func sweepPins() {
+	pins, _ := filepath.Glob(filepath.Join(os.TempDir(), "ovs[0-9]*-*", "pin"))
+	for _, pin := range pins {
+		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(filepath.Dir(pin)), "ovs"), "-")
+		if pid, err := strconv.Atoi(number); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = exec.Command("umount", "-l", filepath.Join(pin, "mnt")).Run() // another test may be faster
+			_ = exec.Command("umount", "-l", pin).Run()
+		}
+	}
 }
 
 // cable puts a veth end up with finished checksums.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,34 +97,69 @@ func tagged(t *testing.T, ms []*machine, g *guest) {
 	}
 }
 
-// watched are the writes that others see while f runs: to the database, to links and addresses.
+// watched are the writes that others see while f runs: to the database, to links, addresses and routes.
 func watched(t *testing.T, m *machine, f func()) (seen string) {
 	t.Helper()
-	var outs []*bytes.Buffer
+	var outs []*output
 	var cmds []*exec.Cmd
 	for _, args := range [][]string{
-		{"ovsdb-client", "monitor", m.ovs.DB, "Open_vSwitch", "Bridge", "!initial,name,ports,external_ids,other_config"},
-		{"ovsdb-client", "monitor", m.ovs.DB, "Open_vSwitch", "Port", "!initial,name,interfaces,tag,external_ids"},
-		{"ovsdb-client", "monitor", m.ovs.DB, "Open_vSwitch", "Interface", "!initial,name,type,options,external_ids,ofport,ofport_request"},
 		{"ip", "-n", m.ovs.NetNS, "monitor", "link", "address", "route"},
+		{"ovsdb-client", "monitor", m.ovs.DB, "Open_vSwitch", "Bridge", "name,ports,external_ids,other_config"},
+		{"ovsdb-client", "monitor", m.ovs.DB, "Open_vSwitch", "Port", "name,interfaces,tag,external_ids"},
+		{"ovsdb-client", "monitor", m.ovs.DB, "Open_vSwitch", "Interface", "name,type,options,external_ids,ofport,ofport_request"},
 	} {
 		cmd := exec.Command(args[0], args[1:]...)
-		out := &bytes.Buffer{}
+		out := &output{}
 		cmd.Stdout = out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		outs, cmds = append(outs, out), append(cmds, cmd)
 	}
-	// Open vSwitch says nothing when a monitor begins without initial rows: a row of ours shows that all of them listen.
-	time.Sleep(100 * time.Millisecond)
+	// A monitor of the database begins with all rows: when it has told them it listens.
+	for _, out := range outs[1:] {
+		before, same := "", 0
+		within(t, 5*time.Second, "a monitor", func() bool {
+			now := out.text()
+			if now == "" || now != before {
+				before, same = now, 0
+			}
+			same++
+			return now != "" && same > 5
+		})
+		out.clear()
+	}
 	f()
 	for i, cmd := range cmds {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		seen += outs[i].String()
+		seen += outs[i].text()
 	}
 	return seen
+}
+
+// output is what a command says, read while it runs.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+func (o *output) clear() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.buf.Reset()
 }
 
 // youngest is the age of the flow that was written last.
