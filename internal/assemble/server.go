@@ -178,7 +178,8 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 func (k *Core) Kinds(c *config.Server) []document.Kind {
 	return []document.Kind{port.New(k.Ports), network.New(k.Networks), subnet.New(k.Subnets), forward.New(k.Ports),
 		dhcp.New(c.Host.DNSDomain, time.Duration(c.DHCP.LeaseSeconds)*time.Second), reservation.New(k.Ports),
-		secgroupdoc.NewGroup(k.GroupRows), secgroupdoc.NewRule(k.Rules), secgroupdoc.NewMember(k.Ports)}
+		secgroupdoc.NewGroup(k.GroupRows), secgroupdoc.NewRule(k.Rules), secgroupdoc.NewMember(k.Ports),
+		secgroupdoc.NewAddress(secgroup.NewAddressGroups())}
 }
 
 // Prepare brings the pools in the database in line with the configuration.

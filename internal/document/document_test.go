@@ -16,6 +16,7 @@ import (
 	"isospin/internal/document/secgroup"
 	"isospin/internal/document/subnet"
 	"isospin/internal/model"
+	secgroups "isospin/internal/service/secgroup"
 	"isospin/internal/store"
 	"isospin/internal/wire"
 	"isospin/test/sessiontest"
@@ -23,8 +24,11 @@ import (
 
 func kinds(s *sessiontest.Server) []document.Kind {
 	return []document.Kind{network.New(s.Networks), subnet.New(s.Subnets), port.New(s.Ports), forward.New(s.Ports),
-		dhcp.New("example.org", -time.Second), reservation.New(s.Ports), secgroup.NewGroup(s.Groups), secgroup.NewRule(s.Rules), secgroup.NewMember(s.Ports)}
+		dhcp.New("example.org", -time.Second), reservation.New(s.Ports), secgroup.NewGroup(s.Groups), secgroup.NewRule(s.Rules), secgroup.NewMember(s.Ports),
+		secgroup.NewAddress(addressGroups())}
 }
+
+func addressGroups() *secgroups.AddressGroups { return secgroups.NewAddressGroups() }
 
 // TestKindsAreConsistent: a document that Members lists in a set says so itself, a document that says that it is in a set is
 // listed there, and how many statements that takes does not depend on how many documents there are.
@@ -50,7 +54,10 @@ func TestKindsAreConsistent(t *testing.T) {
 		}
 	}
 	var sets []change.Set
-	for family, names := range map[string][]string{wire.FamilyHost: {"h1", "h2"}, wire.FamilyNetwork: {n1, n2}, wire.FamilyDHCP: {n1, n2},
+	ag := model.AddressGroup{Addresses: []string{"10.0.0.0/24", "2001:db8::/64"}}
+	ag.ID, ag.ProjectID = "5b9c5d1e-0d83-4d0c-a1ff-7d8b4a8f7d00", "p"
+	s.Write(func(ctx context.Context, tx store.WriteTx) error { return addressGroups().Insert(ctx, tx, &ag) })
+	for family, names := range map[string][]string{wire.FamilyAddresses: {ag.ID}, wire.FamilyHost: {"h1", "h2"}, wire.FamilyNetwork: {n1, n2}, wire.FamilyDHCP: {n1, n2},
 		wire.FamilyGroup: {g1, g2}, wire.FamilyMembers: {g1, g2}} {
 		for _, name := range names {
 			sets = append(sets, change.NewSet(family, name))

@@ -206,8 +206,11 @@ func (s *Server) transact(ctx context.Context, fn func(store.WriteTx) error) err
 	}
 }
 
-// mayAct judges a member action by the rule of its own name.
+// mayAct judges a member action by the rule of its own name; one without a rule by that of an update.
 func (s *Server) mayAct(ctx context.Context, tx store.Tx, e *endpoint, action string, row *store.Row) error {
+	if !s.Policy.Has(action) {
+		action = "update_" + e.res.Name
+	}
 	ts, err := e.targets(ctx, tx, []store.Row{*row})
 	if err != nil {
 		return err

@@ -104,7 +104,7 @@ func byRank(sets []change.Set) { slices.SortFunc(sets, compareRank) }
 func compareRank(a, b change.Set) int {
 	rank := func(s change.Set) int {
 		switch s.Family() {
-		case wire.FamilyMembers:
+		case wire.FamilyMembers, wire.FamilyAddresses:
 			return 0
 		case wire.FamilyGroup:
 			return 1

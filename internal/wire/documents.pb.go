@@ -1016,8 +1016,10 @@ type SecurityGroupRule struct {
 	PortRangeMax   int32  `protobuf:"varint,7,opt,name=port_range_max,json=portRangeMax,proto3" json:"port_range_max,omitempty"`
 	RemoteIpPrefix string `protobuf:"bytes,8,opt,name=remote_ip_prefix,json=remoteIpPrefix,proto3" json:"remote_ip_prefix,omitempty"`
 	RemoteGroupId  string `protobuf:"bytes,9,opt,name=remote_group_id,json=remoteGroupId,proto3" json:"remote_group_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// A rule that names one lets in its addresses alone: it refers to the set ag:<address group>.
+	RemoteAddressGroupId string `protobuf:"bytes,10,opt,name=remote_address_group_id,json=remoteAddressGroupId,proto3" json:"remote_address_group_id,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *SecurityGroupRule) Reset() {
@@ -1113,6 +1115,13 @@ func (x *SecurityGroupRule) GetRemoteGroupId() string {
 	return ""
 }
 
+func (x *SecurityGroupRule) GetRemoteAddressGroupId() string {
+	if x != nil {
+		return x.RemoteAddressGroupId
+	}
+	return ""
+}
+
 // SecurityGroupMember: kind "sgmember", id = group id + "/" + port id, in set sgm:<group id>.
 type SecurityGroupMember struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -1180,6 +1189,60 @@ func (x *SecurityGroupMember) GetIpAddresses() []string {
 		return x.IpAddresses
 	}
 	return nil
+}
+
+// AddressGroupEntry: kind "agaddr", id = group id + "/" + address, in set ag:<group id>.
+type AddressGroupEntry struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	AddressGroupId string                 `protobuf:"bytes,1,opt,name=address_group_id,json=addressGroupId,proto3" json:"address_group_id,omitempty"`
+	// A prefix without host bits.
+	Address       string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddressGroupEntry) Reset() {
+	*x = AddressGroupEntry{}
+	mi := &file_documents_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddressGroupEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddressGroupEntry) ProtoMessage() {}
+
+func (x *AddressGroupEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddressGroupEntry.ProtoReflect.Descriptor instead.
+func (*AddressGroupEntry) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *AddressGroupEntry) GetAddressGroupId() string {
+	if x != nil {
+		return x.AddressGroupId
+	}
+	return ""
+}
+
+func (x *AddressGroupEntry) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
 }
 
 var File_documents_proto protoreflect.FileDescriptor
@@ -1294,7 +1357,7 @@ const file_documents_proto_rawDesc = "" +
 	"\x06wiring\x18\a \x01(\x03R\x06wiring\";\n" +
 	"\rSecurityGroup\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
-	"\bstateful\x18\x02 \x01(\bR\bstateful\"\xc5\x02\n" +
+	"\bstateful\x18\x02 \x01(\bR\bstateful\"\xfc\x02\n" +
 	"\x11SecurityGroupRule\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12*\n" +
 	"\x11security_group_id\x18\x02 \x01(\tR\x0fsecurityGroupId\x12\x1c\n" +
@@ -1304,13 +1367,18 @@ const file_documents_proto_rawDesc = "" +
 	"\x0eport_range_min\x18\x06 \x01(\x05R\fportRangeMin\x12$\n" +
 	"\x0eport_range_max\x18\a \x01(\x05R\fportRangeMax\x12(\n" +
 	"\x10remote_ip_prefix\x18\b \x01(\tR\x0eremoteIpPrefix\x12&\n" +
-	"\x0fremote_group_id\x18\t \x01(\tR\rremoteGroupId\"\x9e\x01\n" +
+	"\x0fremote_group_id\x18\t \x01(\tR\rremoteGroupId\x125\n" +
+	"\x17remote_address_group_id\x18\n" +
+	" \x01(\tR\x14remoteAddressGroupId\"\x9e\x01\n" +
 	"\x13SecurityGroupMember\x12*\n" +
 	"\x11security_group_id\x18\x01 \x01(\tR\x0fsecurityGroupId\x12\x17\n" +
 	"\aport_id\x18\x02 \x01(\tR\x06portId\x12\x1f\n" +
 	"\vmac_address\x18\x03 \x01(\tR\n" +
 	"macAddress\x12!\n" +
-	"\fip_addresses\x18\x04 \x03(\tR\vipAddressesB\x17Z\x15isospin/internal/wireb\x06proto3"
+	"\fip_addresses\x18\x04 \x03(\tR\vipAddresses\"W\n" +
+	"\x11AddressGroupEntry\x12(\n" +
+	"\x10address_group_id\x18\x01 \x01(\tR\x0eaddressGroupId\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddressB\x17Z\x15isospin/internal/wireb\x06proto3"
 
 var (
 	file_documents_proto_rawDescOnce sync.Once
@@ -1324,7 +1392,7 @@ func file_documents_proto_rawDescGZIP() []byte {
 	return file_documents_proto_rawDescData
 }
 
-var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_documents_proto_goTypes = []any{
 	(*Segment)(nil),             // 0: isospin.wire.Segment
 	(*Network)(nil),             // 1: isospin.wire.Network
@@ -1340,14 +1408,15 @@ var file_documents_proto_goTypes = []any{
 	(*SecurityGroup)(nil),       // 11: isospin.wire.SecurityGroup
 	(*SecurityGroupRule)(nil),   // 12: isospin.wire.SecurityGroupRule
 	(*SecurityGroupMember)(nil), // 13: isospin.wire.SecurityGroupMember
-	nil,                         // 14: isospin.wire.DHCPNetwork.PortsEntry
+	(*AddressGroupEntry)(nil),   // 14: isospin.wire.AddressGroupEntry
+	nil,                         // 15: isospin.wire.DHCPNetwork.PortsEntry
 }
 var file_documents_proto_depIdxs = []int32{
 	0,  // 0: isospin.wire.Network.segments:type_name -> isospin.wire.Segment
 	2,  // 1: isospin.wire.Subnet.host_routes:type_name -> isospin.wire.HostRoute
 	4,  // 2: isospin.wire.Port.fixed_ips:type_name -> isospin.wire.FixedIP
 	5,  // 3: isospin.wire.Port.allowed_address_pairs:type_name -> isospin.wire.AddressPair
-	14, // 4: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
+	15, // 4: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
 	4,  // 5: isospin.wire.Reservation.fixed_ips:type_name -> isospin.wire.FixedIP
 	6,  // 6: isospin.wire.Reservation.options:type_name -> isospin.wire.DHCPOption
 	7,  // [7:7] is the sub-list for method output_type
@@ -1368,7 +1437,7 @@ func file_documents_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_documents_proto_rawDesc), len(file_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -30,6 +30,7 @@ const (
 	KindGroup       = "sg"
 	KindRule        = "sgrule"
 	KindMember      = "sgmember"
+	KindAddress     = "agaddr"
 )
 
 // The families of sets.
@@ -39,6 +40,8 @@ const (
 	FamilyDHCP    = "dhcp" // a network's DHCP reservations
 	FamilyGroup   = "sg"   // a security group and its rules
 	FamilyMembers = "sgm"  // a security group's members
+
+	FamilyAddresses = "ag" // an address group's addresses
 )
 
 // The entities that report on ports.
@@ -69,6 +72,8 @@ func New(kind string) proto.Message {
 		return &SecurityGroupRule{}
 	case KindMember:
 		return &SecurityGroupMember{}
+	case KindAddress:
+		return &AddressGroupEntry{}
 	}
 	return nil
 }
@@ -77,7 +82,7 @@ func New(kind string) proto.Message {
 func Reads() map[string]uint32 {
 	return map[string]uint32{
 		KindNetwork: 1, KindSubnet: 1, KindPort: 1, KindForward: 1, KindDHCP: 1,
-		KindReservation: 1, KindGroup: 1, KindRule: 1, KindMember: 1,
+		KindReservation: 1, KindGroup: 1, KindRule: 1, KindMember: 1, KindAddress: 1,
 	}
 }
 

@@ -65,6 +65,7 @@ func Served() []string {
 		"binding",
 		"security-group", "stateful-security-group", "security-groups-normalized-cidr",
 		"security-groups-rules-belongs-to-default-sg", "port-security-groups-filtering",
+		"address-group", "security-groups-remote-address-group", "security-groups-default-rules",
 		"subnet_allocation", "default-subnetpools", "subnetpool-prefix-ops", "subnet_onboard", "address-scope",
 		"agent", "agent-resources-synced", "agent_sort_key",
 		"standard-attr-description", "standard-attr-timestamp", "standard-attr-revisions", "revision-if-match",

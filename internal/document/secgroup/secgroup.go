@@ -82,6 +82,9 @@ func (k Rule) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 		if r.RemoteGroupID != nil {
 			d.Refs = []change.Set{change.NewSet(wire.FamilyMembers, *r.RemoteGroupID)}
 		}
+		if r.RemoteAddressGroupID != nil {
+			d.Refs = []change.Set{change.NewSet(wire.FamilyAddresses, *r.RemoteAddressGroupID)}
+		}
 		out[r.ID] = d
 	}
 	return out, nil
@@ -93,7 +96,8 @@ func rule(r *model.SecurityGroupRule) *wire.SecurityGroupRule {
 		prefix = r.RemoteIPPrefix
 	}
 	return &wire.SecurityGroupRule{Id: r.ID, SecurityGroupId: r.SecurityGroupID, Direction: r.Direction, Ethertype: r.Ethertype, Protocol: text(r.Protocol),
-		PortRangeMin: number(r.PortRangeMin), PortRangeMax: number(r.PortRangeMax), RemoteIpPrefix: text(prefix), RemoteGroupId: text(r.RemoteGroupID)}
+		PortRangeMin: number(r.PortRangeMin), PortRangeMax: number(r.PortRangeMax), RemoteIpPrefix: text(prefix), RemoteGroupId: text(r.RemoteGroupID),
+		RemoteAddressGroupId: text(r.RemoteAddressGroupID)}
 }
 
 func text(s *string) string {

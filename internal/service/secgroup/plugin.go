@@ -46,6 +46,7 @@ func NewRules() *Rules {
 		store.Column[model.SecurityGroupRule]{Name: "revision", Attr: "revision_number", Of: func(r *model.SecurityGroupRule) any { return r.Revision }},
 		store.Column[model.SecurityGroupRule]{Name: "security_group_id", Attr: "security_group_id", Of: func(r *model.SecurityGroupRule) any { return r.SecurityGroupID }},
 		store.Column[model.SecurityGroupRule]{Name: "remote_group_id", Attr: "remote_group_id", Of: func(r *model.SecurityGroupRule) any { return orNil(r.RemoteGroupID) }},
+		store.Column[model.SecurityGroupRule]{Name: "remote_address_group_id", Attr: "remote_address_group_id", Of: func(r *model.SecurityGroupRule) any { return orNil(r.RemoteAddressGroupID) }},
 		store.Column[model.SecurityGroupRule]{Name: "meaning", Of: func(r *model.SecurityGroupRule) any { return meaning(r) }},
 	)
 }
@@ -66,10 +67,14 @@ type Config struct {
 }
 
 // Plugin is security groups.
-type Plugin struct{ Config }
+type Plugin struct {
+	Config
+	templateRows *Templates
+	addressRows  *AddressGroups
+}
 
 // New makes the plugin.
-func New(c Config) *Plugin { return &Plugin{c} }
+func New(c Config) *Plugin { return &Plugin{c, NewTemplates(), NewAddressGroups()} }
 
 // Name is the plugin's name.
 func (p *Plugin) Name() string { return "security-group" }
@@ -77,7 +82,7 @@ func (p *Plugin) Name() string { return "security-group" }
 // Bindings are groups and rules.
 func (p *Plugin) Bindings() []rest.Binding {
 	visible := func(ctx context.Context) store.Cond { return sharing.Visible(ctx, "security_group") }
-	return []rest.Binding{
+	return append(p.more(), []rest.Binding{
 		rest.Bind("security_groups", p.Groups, groups{p}, rest.Options{
 			Visible: visible, Splicer: groups{p}, Facts: sharing.Facts,
 			Before: p.ensureAll, BeforeNeeds: p.lacksDefault,
@@ -95,7 +100,7 @@ func (p *Plugin) Bindings() []rest.Binding {
 				Missing: func(id string) error { return fault.SecurityGroupNotFound(id) }}},
 			NotFound: func(id string) error { return fault.SecurityGroupRuleNotFound(id) },
 		}),
-	}
+	}...)
 }
 
 const defaultName = "default"
@@ -170,28 +175,6 @@ func (p *Plugin) defaultID(ctx context.Context, tx store.Tx, project, lock strin
 	err := store.Each(ctx, tx, store.Q("SELECT id FROM security_groups WHERE default_of = ?"+lock, project),
 		func(scan func(...any) error) error { return scan(&id) })
 	return id, err
-}
-
-// templates writes a new group's first rules: egress for both families, and for a default group ingress from itself.
-func (p *Plugin) templates(ctx context.Context, tx store.WriteTx, g *model.SecurityGroup) error {
-	for _, family := range []string{model.IPv4, model.IPv6} {
-		directions := []string{model.Egress}
-		if g.Name == defaultName {
-			directions = append(directions, model.Ingress)
-		}
-		for _, d := range directions {
-			r := model.SecurityGroupRule{SecurityGroupID: g.ID, Direction: d, Ethertype: family}
-			if d == model.Ingress {
-				r.RemoteGroupID = &g.ID
-			}
-			r.ProjectID = g.ProjectID
-			p.stamp(&r.Standard, 0)
-			if err := p.Rules.Insert(ctx, tx, &r); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (p *Plugin) stamp(s *model.Standard, revision int64) {

@@ -59,7 +59,9 @@ func (p rules) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model
 		}
 	}
 	if r.RemoteAddressGroupID != nil {
-		return r, fault.AddressGroupNotFound(*r.RemoteAddressGroupID)
+		if err := p.addressGroup(ctx, tx, *r.RemoteAddressGroupID); err != nil {
+			return r, err
+		}
 	}
 	p.stamp(&r.Standard, 0)
 	err = p.Rules.Insert(ctx, tx, &r)

@@ -58,6 +58,12 @@ CREATE TABLE default_security_group_rules (
     meaning {{.Key 255}} NOT NULL
 ){{.Table}};
 CREATE UNIQUE INDEX default_security_group_rules_once ON default_security_group_rules (meaning);
+-- The templates that Neutron begins with.
+INSERT INTO default_security_group_rules (id, project_id, revision, body, meaning) VALUES
+    ('00000000-0000-4000-8000-000000000001', '', 0, '{"id":"00000000-0000-4000-8000-000000000001","description":"","direction":"egress","ethertype":"IPv4","protocol":null,"port_range_min":null,"port_range_max":null,"remote_ip_prefix":null,"remote_group_id":null,"remote_address_group_id":null,"used_in_default_sg":true,"used_in_non_default_sg":true}', 'egress/IPv4//////'),
+    ('00000000-0000-4000-8000-000000000002', '', 0, '{"id":"00000000-0000-4000-8000-000000000002","description":"","direction":"egress","ethertype":"IPv6","protocol":null,"port_range_min":null,"port_range_max":null,"remote_ip_prefix":null,"remote_group_id":null,"remote_address_group_id":null,"used_in_default_sg":true,"used_in_non_default_sg":true}', 'egress/IPv6//////'),
+    ('00000000-0000-4000-8000-000000000003', '', 0, '{"id":"00000000-0000-4000-8000-000000000003","description":"","direction":"ingress","ethertype":"IPv4","protocol":null,"port_range_min":null,"port_range_max":null,"remote_ip_prefix":null,"remote_group_id":"PARENT","remote_address_group_id":null,"used_in_default_sg":true,"used_in_non_default_sg":false}', 'ingress/IPv4/////PARENT/'),
+    ('00000000-0000-4000-8000-000000000004', '', 0, '{"id":"00000000-0000-4000-8000-000000000004","description":"","direction":"ingress","ethertype":"IPv6","protocol":null,"port_range_min":null,"port_range_max":null,"remote_ip_prefix":null,"remote_group_id":"PARENT","remote_address_group_id":null,"used_in_default_sg":true,"used_in_non_default_sg":false}', 'ingress/IPv6/////PARENT/');
 
 -- Bindings of a port to hosts where it is not in force; the one in force stands in the port itself.
 CREATE TABLE port_bindings (
