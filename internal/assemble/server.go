@@ -36,9 +36,12 @@ import (
 	dhcpservice "isospin/internal/service/dhcp"
 	"isospin/internal/service/ipam"
 	"isospin/internal/service/ml2"
+	"isospin/internal/service/quota"
 	"isospin/internal/service/secgroup"
 	"isospin/internal/service/status"
 	"isospin/internal/service/subnetpool"
+	"isospin/internal/service/tags"
+	"isospin/internal/service/zones"
 	"isospin/internal/store"
 	"isospin/internal/store/engine"
 	"isospin/internal/store/open"
@@ -113,6 +116,7 @@ type Core struct {
 	Rules     *secgroup.Rules
 	GroupRows *secgroup.Groups
 	Types     *ml2.TypeManager
+	Quotas    *quota.Plugin
 	plugins   []plugin
 }
 
@@ -159,18 +163,20 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 		Stay: !c.Scheduling.DHCPFailover, Wait: !c.Scheduling.NetworkAutoSchedule})
 	pools := subnetpool.New(subnetpool.Config{Pools: subnetpool.NewPools(), Scopes: subnetpool.NewScopes(), Subnets: core.Subnets,
 		Networks: core.Networks, Clock: env.Clock, IDs: env.IDs})
+	z := zones.New(core.Agents)
 	core.ML2.Guard(ml2.Guards{
 		Prefixes:        pools,
-		NetworkPages:    []rest.Splicer{subnetpool.NetworkScopes{}},
-		Networks:        []service.Guard[model.Network]{secgroup.NetworkGuard{Plugin: core.Groups}},
+		NetworkPages:    []rest.Splicer{subnetpool.NetworkScopes{}, zones.Networks{Plugin: z}},
+		Networks:        []service.Guard[model.Network]{zones.Networks{Plugin: z}, secgroup.NetworkGuard{Plugin: core.Groups}},
 		Ports:           []service.Guard[model.Port]{secgroup.PortGuard{Plugin: core.Groups}},
 		NetworksWritten: []service.Follower[model.Network]{dhcpservice.NetworkFollower{Plugin: core.DHCP}},
-		SubnetsWritten:  []service.Follower[model.Subnet]{dhcpservice.SubnetFollower{Plugin: core.DHCP}},
+		SubnetsWritten:  []service.Follower[model.Subnet]{dhcpservice.SubnetFollower{Plugin: core.DHCP}, tags.Subnets{}},
+		PortsWritten:    []service.Follower[model.Port]{tags.Ports{}},
 	})
 	core.Status = status.New(status.Config{Store: st, Ports: core.Ports, Binder: core.ML2, Agents: core.Agents, Clock: env.Clock, Log: env.Log})
 	core.DHCP.Recheck = core.Status.Recheck
 	core.Agents.Follow(core.ML2, core.DHCP)
-	core.plugins = []plugin{core.ML2, core.Groups, core.Agents, pools}
+	core.plugins = append([]plugin{core.ML2, core.Groups, core.Agents, pools}, core.projects(c, env, z)...)
 	return core, nil
 }
 
@@ -198,7 +204,7 @@ func (k *Core) API(c *config.Server, env Env, who auth.Authenticator, rules *pol
 		bindings = append(bindings, p.Bindings()...)
 	}
 	return rest.New(rest.Config{Registry: reg, Store: k.Store, Auth: who, Policy: rules, Log: env.Log, Clock: env.Clock, IDs: env.IDs,
-		MaxPage: int(c.API.MaxLimit), LinkPrefix: c.API.LinkPrefix}, bindings...)
+		MaxPage: int(c.API.MaxLimit), LinkPrefix: c.API.LinkPrefix, Quota: k.Quotas.Limit}, bindings...)
 }
 
 // NewPolicy compiles the default rules and the configured files, which it goes on looking at while it runs.

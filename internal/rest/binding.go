@@ -10,6 +10,7 @@ import (
 
 	"isospin/internal/apidef"
 	"isospin/internal/fault"
+	"isospin/internal/model"
 	"isospin/internal/store"
 )
 
@@ -77,6 +78,12 @@ func (p *Page) Splice(i int, name string, value []byte) {
 	p.Rows[i].Body = appendMember(p.Rows[i].Body, name, value)
 }
 
+// Replace gives a member of row i another value.
+func (p *Page) Replace(i int, name string, value []byte) {
+	body := project(make([]byte, 0, len(p.Rows[i].Body)), p.Rows[i].Body, func(key []byte) bool { return string(key) != name })
+	p.Rows[i].Body = appendMember(body, name, value)
+}
+
 // IDs lists the rows' ids.
 func (p *Page) IDs() []string {
 	ids := make([]string, len(p.Rows))
@@ -123,6 +130,8 @@ type Options struct {
 	// BeforeNeeds tells in a read transaction whether Before has work to do.
 	BeforeNeeds func(ctx context.Context, tx store.Tx, projects []string) (bool, error)
 	Splicer     Splicer
+	// Uses are kinds that a create counts besides its own resource: a security group's first rules.
+	Uses []string
 	// Bulk judges the items of one bulk create together, before the transaction; may be nil.
 	Bulk func(items []Item) error
 	// Facts computes what policy asks of the objects themselves beyond their bodies.
@@ -145,12 +154,19 @@ type Binding struct {
 	update     func(ctx context.Context, tx store.WriteTx, row store.Row, given map[string]json.RawMessage) (store.Row, error)
 	remove     func(ctx context.Context, tx store.WriteTx, row store.Row) error
 	lock       func(ctx context.Context, tx store.WriteTx, id string) (store.Row, error)
+	// retag writes a locked row's new tags, with its next revision; nil where T has no standard attributes.
+	retag func(ctx context.Context, tx store.WriteTx, row store.Row, tags []string, now string) error
+
+	handler     Handler // Special
+	lister      Lister  // Computed
+	idAttribute string
 }
 
 // Table is what a binding needs of store.Table[T].
 type Table[T any] interface {
 	store.Rows
 	GetForUpdate(ctx context.Context, tx store.WriteTx, id string) (T, error)
+	Update(ctx context.Context, tx store.WriteTx, v *T, prevRevision int64) error
 }
 
 // Bind makes the binding of a collection of T. T's fields are found by their JSON names.
@@ -167,7 +183,7 @@ func Bind[T any](collection string, t Table[T], c Controller[T], o Options) Bind
 		return store.Row{ID: id, Project: owner, Body: body, Value: v}, nil
 	}
 	return Binding{
-		Collection: collection, Options: o, table: t, fields: fields,
+		Collection: collection, Options: o, table: t, fields: fields, retag: retag(t),
 		create: func(ctx context.Context, tx store.WriteTx, given, full map[string]json.RawMessage, parent string) (store.Row, error) {
 			in := Input[T]{Parent: parent, given: given, fields: fields}
 			if err := json.Unmarshal(object(full), &in.Value); err != nil {
@@ -200,6 +216,24 @@ func Bind[T any](collection string, t Table[T], c Controller[T], o Options) Bind
 			}
 			return row(v)
 		},
+	}
+}
+
+// retag makes a binding's function of the same name.
+func retag[T any](t Table[T]) func(context.Context, store.WriteTx, store.Row, []string, string) error {
+	type standard interface{ Std() *model.Standard }
+	if _, ok := any(new(T)).(standard); !ok {
+		return nil
+	}
+	return func(ctx context.Context, tx store.WriteTx, row store.Row, tags []string, now string) error {
+		v, ok := row.Value.(T)
+		std, has := any(&v).(standard)
+		if !ok || !has {
+			return fmt.Errorf("rest: a row of %s is a %T", t.TableName(), row.Value)
+		}
+		s := std.Std()
+		s.Tags, s.UpdatedAt, s.Revision = tags, now, s.Revision+1
+		return t.Update(ctx, tx, &v, -1)
 	}
 }
 

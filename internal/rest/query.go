@@ -109,8 +109,13 @@ func (s *Server) filter(ctx context.Context, e *endpoint, name string, values []
 		return store.Cond{}, fault.HTTPBadRequest("Invalid filter: " + printable(name) + " is not an attribute of " + e.res.Name + " to filter on.")
 	}
 	// A filter on what the caller may not see must not tell anything (upstream-faults.md).
-	if s.Policy.Verdict(principal(ctx), "get_"+e.res.Name+":"+name) == policy.Never {
+	if s.Policy.Verdict(principal(ctx), "get_"+e.res.Name+":"+hides(name)) == policy.Never {
 		return store.Expr("1 = 0"), nil
+	}
+	if e.res.Taggable {
+		if c, ok := tagFilter(name, values); ok {
+			return c, nil
+		}
 	}
 	if f := e.Options.Filters[name]; f != nil {
 		return f(ctx, values)
@@ -124,6 +129,15 @@ func (s *Server) filter(ctx context.Context, e *endpoint, name string, values []
 		converted[i] = c
 	}
 	return s.compare(e, a, converted)
+}
+
+// hides is the attribute whose rule says who may filter by name.
+func hides(name string) string {
+	switch name {
+	case "tags-any", "not-tags", "not-tags-any":
+		return "tags"
+	}
+	return name
 }
 
 // compare matches a stored attribute with texts, by its column or inside the body.

@@ -31,6 +31,8 @@ type Config struct {
 	MaxPage int
 	// LinkPrefix replaces scheme and host of links (network_link_prefix).
 	LinkPrefix string
+	// Quota is how many rows of a kind a project may have that has no limit of its own, -1: no limit; nil: nobody counts.
+	Quota func(kind string) int64
 	// Documents are served as they are at /v2.0/<name>, such as openapi.json.
 	Documents map[string][]byte
 }
@@ -66,8 +68,10 @@ func New(c Config, bindings ...Binding) (*Server, error) {
 		if !ok {
 			continue // its extension is switched off
 		}
-		if err := b.check(res); err != nil {
-			return nil, err
+		if b.table != nil {
+			if err := b.check(res); err != nil {
+				return nil, err
+			}
 		}
 		e := &endpoint{Binding: b, res: res, subs: map[string]*endpoint{}, hidden: map[string]bool{}}
 		for _, a := range res.Attributes {
@@ -80,18 +84,20 @@ func New(c Config, bindings ...Binding) (*Server, error) {
 				e.guarded = append(e.guarded, a.Name)
 			}
 		}
-		for name := range b.fields {
+		for name := range b.fields { // none where there is no table
 			if _, known := res.Attribute(name); !known {
 				e.hidden[name] = true // the registry is the gate: the model may hold more
 			}
 		}
 		s.byName[b.Collection] = e
-		s.byTable[b.table.TableName()] = e
+		if b.table != nil {
+			s.byTable[b.table.TableName()] = e
+		}
 	}
 	for _, res := range c.Registry.Resources() {
-		e := s.byName[res.Collection]
+		e := s.byName[res.ID()]
 		if e == nil {
-			return nil, fmt.Errorf("rest: no plugin serves the collection %s", res.Collection)
+			return nil, fmt.Errorf("rest: no plugin serves the collection %s", res.ID())
 		}
 		if res.Parent != "" {
 			e.parent = s.byName[res.Parent]
@@ -158,6 +164,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, path string) erro
 		e, n = s.endpoints[parts[0]+"/"+parts[1]], 2
 	}
 	if e == nil {
+		e, n = s.aliased(parts), 1
+	}
+	if e == nil {
 		return fault.HTTPNotFound("There is no such collection.")
 	}
 	return s.dispatch(w, r, e, "", parts[n:])
@@ -165,6 +174,12 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, path string) erro
 
 // dispatch follows what is left of the path below an endpoint.
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, e *endpoint, parent string, rest []string) error {
+	switch {
+	case e.handler != nil:
+		return s.special(w, r, e, parent, rest)
+	case e.lister != nil:
+		return s.computed(w, r, e, rest)
+	}
 	switch len(rest) {
 	case 0:
 		switch r.Method {
@@ -195,6 +210,9 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, e *endpoint, p
 	}
 	if sub := e.subs[rest[1]]; sub != nil && parent == "" {
 		return s.dispatch(w, r, sub, rest[0], rest[2:])
+	}
+	if rest[1] == "tags" && s.taggable(e) {
+		return s.tags(w, r, e, parent, rest[0], rest[2:])
 	}
 	if len(rest) == 2 {
 		for _, a := range e.res.Actions {

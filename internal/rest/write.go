@@ -64,6 +64,10 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, e *endpoint, par
 				return err
 			}
 			rows[i] = row
+			if err := s.madeTagged(ctx, tx, e, row); err != nil {
+				return err
+			}
+			s.bound(tx, e, row)
 		}
 		answer, err = s.renderWritten(ctx, tx, e, rows, many)
 		return err
@@ -142,7 +146,10 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, e *endpoint, par
 		if err := s.mayWrite(ctx, tx, e, "delete", nil, &row); err != nil {
 			return err
 		}
-		return e.remove(ctx, tx, row)
+		if err := e.remove(ctx, tx, row); err != nil || !s.taggable(e) || len(shownTags(row.Body)) == 0 {
+			return err
+		}
+		return ForgetTags(ctx, tx, row.ID)
 	})
 	if err != nil {
 		return err
@@ -200,9 +207,24 @@ const rounds = 20
 func (s *Server) transact(ctx context.Context, fn func(store.WriteTx) error) error {
 	for round := 1; ; round++ {
 		err := s.Store.Write(ctx, fn)
+		var over *store.Over
+		if asType(err, &over) {
+			return fault.OverQuotaFault("['" + over.Kind + "']")
+		}
 		if round == rounds || !store.IsStale(err) && (!store.IsNotFound(err) || fault.IsNotFound(err)) {
 			return err
 		}
+	}
+}
+
+// bound holds a create to what the owner of the new row may have.
+func (s *Server) bound(tx store.WriteTx, e *endpoint, row store.Row) {
+	if s.Quota == nil || !e.res.Quota || !s.Registry.Enabled("quotas") {
+		return
+	}
+	tx.Bound(e.res.Name, row.Project, s.Quota(e.res.Name))
+	for _, kind := range e.Options.Uses {
+		tx.Bound(kind, row.Project, s.Quota(kind))
 	}
 }
 

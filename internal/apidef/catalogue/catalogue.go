@@ -68,6 +68,10 @@ func Served() []string {
 		"address-group", "security-groups-remote-address-group", "security-groups-default-rules",
 		"subnet_allocation", "default-subnetpools", "subnetpool-prefix-ops", "subnet_onboard", "address-scope",
 		"agent", "agent-resources-synced", "agent_sort_key",
+		"availability_zone", "availability_zone_filter", "network_availability_zone", "dhcp_agent_scheduler",
+		"quotas", "quota_details", "quota-check-limit", "quota-check-limit-default",
+		"rbac-policies", "rbac-security-groups", "security-groups-shared-filtering", "network-ip-availability",
+		"standard-attr-tag", "tag-creation", "tag-ports-during-bulk-creation",
 		"standard-attr-description", "standard-attr-timestamp", "standard-attr-revisions", "revision-if-match",
 		"pagination", "sorting", "filter-validation", "empty-string-filtering", "project-id", "ip-substring-filtering",
 	}

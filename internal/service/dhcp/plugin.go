@@ -138,6 +138,9 @@ func (f NetworkFollower) Follow(ctx context.Context, tx store.WriteTx, w service
 	if w.Op != service.Delete {
 		return nil
 	}
+	if _, err := tx.Exec(ctx, store.Q("DELETE FROM dhcp_refused WHERE network_id = ?", w.Old.ID)); err != nil {
+		return err
+	}
 	rows, err := hosting(ctx, tx, w.Old.ID)
 	if err != nil || len(rows) == 0 {
 		return err
@@ -225,7 +228,7 @@ func (p *Plugin) Sweep(ctx context.Context) error {
 	return first
 }
 
-// lacking are the networks with DHCP that too few live hosts serve while another live one could. Three statements.
+// lacking are the networks with DHCP that too few live hosts serve while another live one could. Four statements.
 func (p *Plugin) lacking(ctx context.Context, tx store.Tx) ([]string, error) {
 	served := map[string][]string{}
 	err := store.Each(ctx, tx, store.Q("SELECT network_id, host FROM dhcp_hosts"), func(scan func(...any) error) error {
@@ -254,11 +257,15 @@ func (p *Plugin) lacking(ctx context.Context, tx store.Tx) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	alive, able := map[string]bool{}, 0
+	off, err := refused(ctx, tx, "")
+	if err != nil {
+		return nil, err
+	}
+	alive, able := map[string]bool{}, map[string]bool{}
 	for _, s := range seen {
 		alive[s.Host] = s.Alive
 		if s.Alive && s.AdminStateUp {
-			able++
+			able[s.Host] = true
 		}
 	}
 	return slices.DeleteFunc(networks, func(network string) bool {
@@ -268,7 +275,13 @@ func (p *Plugin) lacking(ctx context.Context, tx store.Tx) ([]string, error) {
 				living++
 			}
 		}
-		return living >= min(p.PerNetwork, able)
+		could := len(able)
+		for _, host := range off[network] {
+			if able[host] {
+				could--
+			}
+		}
+		return living >= min(p.PerNetwork, could)
 	}), nil
 }
 

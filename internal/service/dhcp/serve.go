@@ -91,12 +91,16 @@ func (p *Plugin) place(ctx context.Context, tx store.WriteTx, n *model.Network, 
 	if err != nil {
 		return nil, err
 	}
+	off, err := refused(ctx, tx, n.ID)
+	if err != nil {
+		return nil, err
+	}
 	alive := map[string]bool{}
 	var free []string
 	for _, s := range seen {
 		alive[s.Host] = s.Alive
 		mine := slices.ContainsFunc(rows, func(r row) bool { return r.host == s.Host })
-		if s.Alive && s.AdminStateUp && !mine && p.inZone(n, s.AvailabilityZone) {
+		if s.Alive && s.AdminStateUp && !mine && p.inZone(n, s.AvailabilityZone) && !slices.Contains(off[n.ID], s.Host) {
 			free = append(free, s.Host)
 		}
 	}

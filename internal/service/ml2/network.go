@@ -34,7 +34,7 @@ func (p networks) Create(ctx context.Context, tx store.WriteTx, in rest.Input[mo
 	if err != nil {
 		return n, err
 	}
-	shared := n.Shared != nil && *n.Shared
+	shared := n.Shared
 	n.Shared, n.Status, n.AvailabilityZones = nil, model.StatusActive, []string{}
 	segments, err := p.Types.ReserveAll(ctx, tx, n.ID, n.External, wants)
 	if err != nil {
@@ -51,7 +51,7 @@ func (p networks) Create(ctx context.Context, tx store.WriteTx, in rest.Input[mo
 	if err := p.Networks.Insert(ctx, tx, &n); err != nil {
 		return n, err
 	}
-	if err := p.share(ctx, tx, &n, shared, true); err != nil {
+	if err := p.share(ctx, tx, &n, granted(shared), granted(&n.External)); err != nil {
 		return n, err
 	}
 	return n, p.after(ctx, tx, w)
@@ -88,23 +88,35 @@ func (p networks) fits(ctx context.Context, tx store.Tx, n *model.Network) error
 	return nil
 }
 
-// share writes or removes the RBAC policies behind shared and router:external.
-func (p networks) share(ctx context.Context, tx store.WriteTx, n *model.Network, shared, fresh bool) error {
-	for _, s := range []struct {
-		on     bool
-		action string
-	}{{shared, sharing.AsShared}, {n.External, sharing.AsExternal}} {
-		var err error
-		if s.on {
-			err = sharing.Grant(ctx, tx, p.IDs, n.ProjectID, "network", n.ID, s.action, sharing.Everyone)
-		} else if !fresh {
-			err = sharing.Revoke(ctx, tx, n.ID, s.action, sharing.Everyone)
-		}
-		if err != nil {
-			return err
-		}
+// share writes or removes the RBAC policies behind shared and router:external; nil leaves one as it is.
+func (p networks) share(ctx context.Context, tx store.WriteTx, n *model.Network, shared, external *bool) error {
+	grant := func(action string) error {
+		return sharing.Grant(ctx, tx, p.IDs, n.ProjectID, "network", n.ID, action, sharing.Everyone)
 	}
-	return nil
+	var err error
+	switch {
+	case shared == nil:
+	case *shared:
+		err = grant(sharing.AsShared)
+	default:
+		err = sharing.Revoke(ctx, tx, n.ID, sharing.AsShared, sharing.Everyone)
+	}
+	switch {
+	case err != nil || external == nil:
+	case *external:
+		err = grant(sharing.AsExternal)
+	default:
+		err = sharing.Withdraw(ctx, tx, n.ID, sharing.AsExternal) // external for nobody, whoever it was for
+	}
+	return err
+}
+
+// granted is nil for what is off: a new network has no policies.
+func granted(on *bool) *bool {
+	if on == nil || !*on {
+		return nil
+	}
+	return on
 }
 
 func (p networks) before(ctx context.Context, tx store.WriteTx, w service.Write[model.Network]) error {
@@ -172,18 +184,12 @@ func (p networks) Update(ctx context.Context, tx store.WriteTx, cur model.Networ
 	if err := p.Networks.Update(ctx, tx, &n, cur.Revision); err != nil {
 		return n, err
 	}
-	if shared != nil || in.Given("router:external") {
-		on := shared != nil && *shared
-		if shared == nil {
-			all, err := everyones(ctx, tx, n.ID)
-			if err != nil {
-				return n, err
-			}
-			on = all
-		}
-		if err := p.share(ctx, tx, &n, on, false); err != nil {
-			return n, err
-		}
+	var external *bool
+	if in.Given("router:external") {
+		external = &n.External
+	}
+	if err := p.share(ctx, tx, &n, shared, external); err != nil {
+		return n, err
 	}
 	return n, p.after(ctx, tx, w)
 }
@@ -370,22 +376,7 @@ func (p networks) Splice(ctx context.Context, tx store.Tx, page *rest.Page) erro
 // networkFilters are the filters on what is computed or kept elsewhere.
 func networkFilters(p *Plugin) map[string]rest.Filter {
 	return map[string]rest.Filter{
-		"shared": func(ctx context.Context, values []string) (store.Cond, error) {
-			var any []store.Cond
-			for _, v := range values {
-				on, err := rest.Truth(v)
-				if err != nil {
-					return store.Cond{}, err
-				}
-				c := store.Expr("id IN (SELECT object_id FROM rbac_policies WHERE action = ? AND target_project IN (?, ?))",
-					sharing.AsShared, projectOf(ctx), sharing.Everyone)
-				if !on {
-					c = store.Not(c)
-				}
-				any = append(any, c)
-			}
-			return store.Or(any...), nil
-		},
+		"shared":                    sharing.Filter,
 		"provider:network_type":     segmentFilter("network_type"),
 		"provider:physical_network": segmentFilter("physical_network"),
 		"provider:segmentation_id":  segmentFilter("segmentation_id"),

@@ -24,7 +24,7 @@ func NewNetworks() *Networks {
 		func(n *model.Network) string { return n.ID }, func(n *model.Network) string { return n.ProjectID },
 		store.Column[model.Network]{Name: "revision", Attr: "revision_number", Of: func(n *model.Network) any { return n.Revision }},
 		store.Column[model.Network]{Name: "name", Attr: "name", Of: func(n *model.Network) any { return n.Name }},
-	)
+	).Counted("network")
 }
 
 // NewSubnets declares the table of subnets.
@@ -40,7 +40,7 @@ func NewSubnets() *Subnets {
 			}
 			return *s.SubnetPoolID
 		}},
-	)
+	).Counted("subnet")
 }
 
 // NewPorts declares the table of ports.
@@ -56,7 +56,7 @@ func NewPorts() *Ports {
 		store.Column[model.Port]{Name: "status", Attr: "status", Of: func(p *model.Port) any { return p.Status }},
 		store.Column[model.Port]{Name: "host", Attr: "binding:host_id", Of: func(p *model.Port) any { return p.HostID }},
 		store.Column[model.Port]{Name: "wiring", Of: func(p *model.Port) any { return p.Wiring }, Load: loadWiring},
-	)
+	).Counted("port")
 }
 
 func loadWiring(p *model.Port, raw any) error {

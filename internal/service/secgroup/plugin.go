@@ -28,7 +28,7 @@ func NewGroups() *Groups {
 		store.Column[model.SecurityGroup]{Name: "revision", Attr: "revision_number", Of: func(g *model.SecurityGroup) any { return g.Revision }},
 		store.Column[model.SecurityGroup]{Name: "name", Attr: "name", Of: func(g *model.SecurityGroup) any { return g.Name }},
 		store.Column[model.SecurityGroup]{Name: "default_of", Of: defaultOf},
-	)
+	).Counted("security_group")
 }
 
 // defaultOf is the project whose default group this is: the one group of the name, since no other may take it.
@@ -48,7 +48,7 @@ func NewRules() *Rules {
 		store.Column[model.SecurityGroupRule]{Name: "remote_group_id", Attr: "remote_group_id", Of: func(r *model.SecurityGroupRule) any { return orNil(r.RemoteGroupID) }},
 		store.Column[model.SecurityGroupRule]{Name: "remote_address_group_id", Attr: "remote_address_group_id", Of: func(r *model.SecurityGroupRule) any { return orNil(r.RemoteAddressGroupID) }},
 		store.Column[model.SecurityGroupRule]{Name: "meaning", Of: func(r *model.SecurityGroupRule) any { return meaning(r) }},
-	)
+	).Counted("security_group_rule")
 }
 
 func orNil(s *string) any {
@@ -85,7 +85,8 @@ func (p *Plugin) Bindings() []rest.Binding {
 	return append(p.more(), []rest.Binding{
 		rest.Bind("security_groups", p.Groups, groups{p}, rest.Options{
 			Visible: visible, Splicer: groups{p}, Facts: sharing.Facts,
-			Before: p.ensureAll, BeforeNeeds: p.lacksDefault,
+			Before: p.ensureAll, BeforeNeeds: p.lacksDefault, Uses: []string{"security_group_rule"},
+			Filters:  map[string]rest.Filter{"shared": sharing.Filter},
 			NotFound: func(id string) error { return fault.SecurityGroupNotFound(id) },
 		}),
 		rest.Bind("security_group_rules", belowGroup{p.Rules, p.Groups}, rules{p}, rest.Options{

@@ -1,5 +1,5 @@
-// Package sharing tells who besides its owner may see or use an object: the RBAC policies of networks and, later,
-// of other kinds. Plugins ask it for SQL conditions, so that the database decides what a list holds, and for
+// Package sharing tells who besides its owner may see or use an object: the RBAC policies of networks, security
+// groups and other kinds. Plugins ask it for SQL conditions, so that the database decides what a list holds, and for
 // facts that policy rules name ("shared"). It never filters rows in memory.
 package sharing
 
@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"isospin/internal/auth"
-	"isospin/internal/ident"
 	"isospin/internal/store"
 )
 
@@ -27,16 +26,33 @@ func Visible(ctx context.Context, objectType string) store.Cond {
 		"id IN (SELECT object_id FROM rbac_policies WHERE object_type = ? AND target_project IN (?, ?))", objectType, p.ProjectID, Everyone))
 }
 
-// Facts tells of objects whether they are shared with the caller: name "shared", values "true" and "false" as rules write them.
+// Facts tells of objects what policy rules ask: "shared", whether they are shared with the caller, and "router:external", whether
+// they are external networks for the caller. Values are "true" and "false", as rules write them. One statement.
 func Facts(ctx context.Context, tx store.Tx, ids []string) (map[string]map[string]string, error) {
 	out := make(map[string]map[string]string, len(ids))
 	for _, id := range ids {
-		out[id] = map[string]string{"shared": "false"}
+		out[id] = map[string]string{"shared": "false", "router:external": "false"}
 	}
-	shared, err := Shared(ctx, tx, ids)
-	for id := range shared {
-		out[id]["shared"] = "true"
+	if len(ids) == 0 {
+		return out, nil
 	}
+	where := store.In("target_project", []string{Everyone, auth.From(ctx).ProjectID})
+	if len(ids) <= 500 {
+		where = store.And(where, store.In("object_id", ids))
+	}
+	err := store.Each(ctx, tx, store.Q("SELECT object_id, action FROM rbac_policies WHERE "+where.SQL, where.Args...), func(scan func(...any) error) error {
+		var id, action string
+		err := scan(&id, &action)
+		if of := out[id]; of != nil {
+			switch action {
+			case AsShared:
+				of["shared"] = "true"
+			case AsExternal:
+				of["router:external"] = "true"
+			}
+		}
+		return err
+	})
 	return out, err
 }
 
@@ -59,24 +75,4 @@ func Shared(ctx context.Context, tx store.Tx, ids []string) (map[string]bool, er
 		return err
 	})
 	return out, err
-}
-
-// Grant writes a policy; an equal one that exists is kept.
-func Grant(ctx context.Context, tx store.WriteTx, ids ident.Source, project, objectType, objectID, action, target string) error {
-	head, tail := tx.Dialect().InsertIgnore()
-	_, err := tx.Exec(ctx, store.Q(head+" rbac_policies (id, project_id, object_type, object_id, action, target_project) VALUES (?, ?, ?, ?, ?, ?) "+tail,
-		ids.UUID(), project, objectType, objectID, action, target))
-	return err
-}
-
-// Revoke removes a policy.
-func Revoke(ctx context.Context, tx store.WriteTx, objectID, action, target string) error {
-	_, err := tx.Exec(ctx, store.Q("DELETE FROM rbac_policies WHERE object_id = ? AND action = ? AND target_project = ?", objectID, action, target))
-	return err
-}
-
-// Forget removes every policy of an object that goes.
-func Forget(ctx context.Context, tx store.WriteTx, objectID string) error {
-	_, err := tx.Exec(ctx, store.Q("DELETE FROM rbac_policies WHERE object_id = ?", objectID))
-	return err
 }

@@ -1,0 +1,27 @@
+package assemble
+
+import (
+	"isospin/internal/config"
+	"isospin/internal/service/availability"
+	dhcpservice "isospin/internal/service/dhcp"
+	"isospin/internal/service/quota"
+	"isospin/internal/service/rbac"
+	"isospin/internal/service/sharing"
+	"isospin/internal/service/zones"
+	"isospin/internal/store"
+)
+
+// projects makes the plugins about what projects share, have and see: RBAC policies, quotas, zones, counts of addresses.
+func (k *Core) projects(c *config.Server, env Env, z *zones.Plugin) []plugin {
+	k.Quotas = quota.New(quota.Config{Limits: c.Quotas.ByResource(), Default: c.Quotas.Default})
+	return []plugin{
+		k.Quotas, z, dhcpservice.Schedule{Plugin: k.DHCP}, availability.New(k.Networks, k.Subnets),
+		rbac.New(rbac.Config{Policies: sharing.NewPolicies(), IDs: env.IDs,
+			Kinds: []rbac.Kind{rbac.Networks(k.Networks, env.Clock), rbac.Groups(k.GroupRows)}}),
+	}
+}
+
+// counts checks what db check knows of projects.
+func counts() []store.Checker {
+	return []store.Checker{sharing.NewPolicies(), quota.Checker{Tables: quota.Tables()}}
+}
