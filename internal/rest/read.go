@@ -134,7 +134,9 @@ func (s *Server) page(ctx context.Context, tx store.Tx, e *endpoint, q *listQuer
 		}
 		where = store.And(where, after)
 	}
-	rows, err := e.table.Bodies(ctx, tx, store.List{Where: where, Order: order, Limit: q.limit})
+	// Nobody is promised an order without asking for one or for pages.
+	list := store.List{Where: where, Order: order, Limit: q.limit, AnyOrder: len(q.sort) == 0 && q.limit == 0}
+	rows, err := e.table.Bodies(ctx, tx, list)
 	if err != nil {
 		return nil, err
 	}

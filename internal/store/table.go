@@ -36,11 +36,13 @@ type Order struct {
 
 // List says which rows, in which order. The id is always the last sort key.
 type List struct {
-	Where  Cond
-	Order  []Order
-	Limit  int // 0: all
-	Offset int
-	Lock   bool // keep the rows until the commit, for the reader alone; in writing transactions
+	Where Cond
+	Order []Order
+	// AnyOrder leaves the order to the database: for reads of everything, which then go through the table as it lies.
+	AnyOrder bool
+	Limit    int // 0: all
+	Offset   int
+	Lock     bool // keep the rows until the commit, for the reader alone; in writing transactions
 }
 
 // Rows is the part of Table that does not depend on T, for code that serves every resource alike.

@@ -178,13 +178,15 @@ func (l List) query(head string, d Dialect) Query {
 		b.WriteString(" WHERE ")
 		b.WriteString(l.Where.SQL)
 	}
-	b.WriteString(" ORDER BY ")
-	for _, o := range l.Order {
-		b.WriteString(o.Expr)
-		b.WriteString(d.Direction(o.Desc))
-		b.WriteString(", ")
+	if !l.AnyOrder {
+		b.WriteString(" ORDER BY ")
+		for _, o := range l.Order {
+			b.WriteString(o.Expr)
+			b.WriteString(d.Direction(o.Desc))
+			b.WriteString(", ")
+		}
+		b.WriteString(columnID)
 	}
-	b.WriteString(columnID)
 	if l.Limit > 0 || l.Offset > 0 {
 		limit := int64(l.Limit)
 		if limit <= 0 {
