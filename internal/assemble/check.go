@@ -16,6 +16,11 @@ func nothing(store.Tx) error { return nil }
 
 var errDiffer = errors.New("columns and bodies do not agree")
 
+// Checkers are the checks of `isospin db check`.
+func Checkers() []store.Checker {
+	return append([]store.Checker{ml2.NewNetworks(), ml2.NewSubnets(), ml2.NewPorts(), secgroup.NewGroups(), secgroup.NewRules()}, counts()...)
+}
+
 // CheckDatabase is `isospin db check`: columns against bodies, table by table.
 func CheckDatabase(ctx context.Context, c *config.Server, env Env, out io.Writer) error {
 	st, err := OpenStore(ctx, c, env, false)
@@ -23,7 +28,7 @@ func CheckDatabase(ctx context.Context, c *config.Server, env Env, out io.Writer
 		return err
 	}
 	bad := 0
-	err = store.CheckAll(ctx, st, []store.Checker{ml2.NewNetworks(), ml2.NewSubnets(), ml2.NewPorts(), secgroup.NewGroups(), secgroup.NewRules()},
+	err = store.CheckAll(ctx, st, Checkers(),
 		func(d store.Difference) {
 			bad++
 			_, _ = fmt.Fprintln(out, d) // the count below tells all the same

@@ -7,6 +7,7 @@ import (
 	"isospin/internal/service/quota"
 	"isospin/internal/service/rbac"
 	"isospin/internal/service/sharing"
+	"isospin/internal/service/subnetpool"
 	"isospin/internal/service/zones"
 	"isospin/internal/store"
 )
@@ -17,11 +18,12 @@ func (k *Core) projects(c *config.Server, env Env, z *zones.Plugin) []plugin {
 	return []plugin{
 		k.Quotas, z, dhcpservice.Schedule{Plugin: k.DHCP}, availability.New(k.Networks, k.Subnets),
 		rbac.New(rbac.Config{Policies: sharing.NewPolicies(), IDs: env.IDs,
-			Kinds: []rbac.Kind{rbac.Networks(k.Networks, env.Clock), rbac.Groups(k.GroupRows)}}),
+			Kinds: []rbac.Kind{rbac.Networks(k.Networks, env.Clock), rbac.Groups(k.GroupRows),
+				rbac.Pools(subnetpool.NewPools()), rbac.Scopes(subnetpool.NewScopes())}}),
 	}
 }
 
 // counts checks what db check knows of projects.
 func counts() []store.Checker {
-	return []store.Checker{sharing.NewPolicies(), quota.Checker{Tables: quota.Tables()}}
+	return []store.Checker{sharing.NewPolicies(), subnetpool.NewPools(), subnetpool.NewScopes(), quota.Checker{Tables: quota.Tables()}}
 }

@@ -105,3 +105,27 @@ func TestRBACGroups(t *testing.T) {
 		{As: "O", Do: "PUT /ports/${port}", Body: `{"port": {"security_groups": ["${g}"]}}`, Want: "404 SecurityGroupNotFound"},
 	})
 }
+
+// TestRBACPools: subnet pools and address scopes may be shared with one project.
+func TestRBACPools(t *testing.T) {
+	o := rig.ProjectO
+	quick(t).Run(t, rig.Vars{}, []rig.Step{
+		{As: "M", Do: "POST /address-scopes", Body: `{"address_scope": {"name": "s", "ip_version": 4}}`, Want: "201", Save: "s=address_scope.id"},
+		{As: "M", Do: "POST /subnetpools", Body: `{"subnetpool": {"name": "p", "prefixes": ["10.0.0.0/8"], "address_scope_id": "${s}"}}`, Want: "201", Save: "p=subnetpool.id"},
+		{As: "O", Do: "GET /subnetpools/${p}", Want: "404 SubnetPoolNotFound"},
+		{As: "O", Do: "POST /networks", Body: `{"network": {}}`, Want: "201", Save: "net=network.id"},
+		{As: "M", Do: "POST /rbac-policies", Body: `{"rbac_policy": {"object_type": "subnetpool", "object_id": "${p}", "action": "access_as_shared", "target_tenant": "` + o + `"}}`, Want: "201", Save: "rp=rbac_policy.id"},
+		{As: "M", Do: "POST /rbac-policies", Body: `{"rbac_policy": {"object_type": "address_scope", "object_id": "${s}", "action": "access_as_shared", "target_tenant": "` + o + `"}}`, Want: "201", Save: "rs=rbac_policy.id"},
+		{As: "M", Do: "POST /rbac-policies", Body: `{"rbac_policy": {"object_type": "address_scope", "object_id": "${p}", "action": "access_as_shared", "target_tenant": "` + o + `"}}`, Want: "404 AddressScopeNotFound"},
+		{As: "M", Do: "POST /rbac-policies", Body: `{"rbac_policy": {"object_type": "qos_policy", "object_id": "${p}", "action": "access_as_shared", "target_tenant": "` + o + `"}}`, Want: "400"},
+		{As: "O", Do: "GET /subnetpools/${p}", Want: "200", Has: "subnetpool.shared = true"},
+		{As: "O", Do: "GET /address-scopes/${s}", Want: "200", Has: "address_scope.shared = true"},
+		{As: "O", Do: "POST /subnets", Body: `{"subnet": {"network_id": "${net}", "ip_version": 4, "subnetpool_id": "${p}", "prefixlen": 24}}`, Want: "201", Save: "sub=subnet.id"},
+		{As: "M", Do: "DELETE /rbac-policies/${rp}", Want: "409 RbacPolicyInUse"},
+		{As: "M", Do: "DELETE /rbac-policies/${rs}", Want: "204"},
+		{As: "O", Do: "DELETE /subnets/${sub}", Want: "204"},
+		{As: "M", Do: "DELETE /rbac-policies/${rp}", Want: "204"},
+		{As: "O", Do: "GET /subnetpools/${p}", Want: "404 SubnetPoolNotFound"},
+		{As: "A", Do: "GET /quotas/" + rig.ProjectM + "/details", Want: "200", Has: "quota.subnetpool.used = 1\nquota.subnetpool.limit = -1"},
+	})
+}

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"isospin/internal/service/ml2"
-	"isospin/internal/service/secgroup"
+	"isospin/internal/assemble"
 	"isospin/internal/store"
 )
 
@@ -34,6 +33,10 @@ func invariants() []invariant {
 		{"members of no group", "SELECT port_id FROM port_security_groups WHERE security_group_id NOT IN (SELECT id FROM security_groups)"},
 		{"members that are no port", "SELECT port_id FROM port_security_groups WHERE port_id NOT IN (SELECT id FROM ports)"},
 		{"sharing of no network", "SELECT object_id FROM rbac_policies WHERE object_type = 'network' AND object_id NOT IN (SELECT id FROM networks)"},
+		{"sharing of no security group", "SELECT object_id FROM rbac_policies WHERE object_type = 'security_group' AND object_id NOT IN (SELECT id FROM security_groups)"},
+		{"tags of nothing", "SELECT object_id FROM tags WHERE object_id NOT IN (SELECT id FROM networks) AND object_id NOT IN (SELECT id FROM subnets) AND object_id NOT IN (SELECT id FROM ports)" +
+			" AND object_id NOT IN (SELECT id FROM security_groups) AND object_id NOT IN (SELECT id FROM subnetpools)"},
+		{"hosts kept off no network", "SELECT network_id FROM dhcp_refused WHERE network_id NOT IN (SELECT id FROM networks)"},
 		{"free ranges of no subnet", "SELECT pool FROM free_range WHERE pool LIKE 'subnet:%' AND SUBSTR(pool, 8) NOT IN (SELECT id FROM subnets)"},
 	}
 }
@@ -54,8 +57,7 @@ func Exact(tb testing.TB, st store.Store) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	err = store.CheckAll(ctx, st, []store.Checker{ml2.NewNetworks(), ml2.NewSubnets(), ml2.NewPorts(), secgroup.NewGroups(), secgroup.NewRules()},
-		func(d store.Difference) { tb.Error(d) })
+	err = store.CheckAll(ctx, st, assemble.Checkers(), func(d store.Difference) { tb.Error(d) })
 	if err != nil {
 		tb.Fatal(err)
 	}

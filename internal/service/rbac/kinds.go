@@ -9,6 +9,7 @@ import (
 	"isospin/internal/service/ml2"
 	"isospin/internal/service/secgroup"
 	"isospin/internal/service/sharing"
+	"isospin/internal/service/subnetpool"
 	"isospin/internal/store"
 )
 
@@ -33,15 +34,11 @@ func Networks(table *ml2.Networks, c clock.Clock) Kind {
 			n.External, n.UpdatedAt, n.Revision = true, model.Stamp(c.Now()), n.Revision+1
 			return table.Update(ctx, tx, &n, -1)
 		},
-		Used: func(ctx context.Context, tx store.Tx, p *model.RBACPolicy, losing store.Cond) (string, error) {
+		Used: func(p *model.RBACPolicy) Use {
 			if p.Action != sharing.AsShared {
-				return "", nil // gateways and floating IPs look here once there are any
+				return Use{} // gateways and floating IPs look here once there are any
 			}
-			used, err := anyPort(ctx, tx, store.And(store.Eq("network_id", p.ObjectID), losing))
-			if err != nil || !used {
-				return "", err
-			}
-			return "ports of projects that would lose the network are on it.", nil
+			return Use{Table: "ports", Where: store.Eq("network_id", p.ObjectID), Why: "projects that would lose the network have ports on it."}
 		},
 	}
 }
@@ -55,17 +52,39 @@ func Groups(table *secgroup.Groups) Kind {
 			return g.ProjectID, err
 		},
 		NotFound: func(id string) error { return fault.SecurityGroupNotFound(id) },
-		Used: func(ctx context.Context, tx store.Tx, p *model.RBACPolicy, losing store.Cond) (string, error) {
-			used, err := anyPort(ctx, tx, store.And(store.Expr("id IN (SELECT port_id FROM port_security_groups WHERE security_group_id = ?)", p.ObjectID), losing))
-			if err != nil || !used {
-				return "", err
-			}
-			return "ports of projects that would lose the security group use it.", nil
+		Used: func(p *model.RBACPolicy) Use {
+			return Use{Table: "ports", Where: store.Expr("id IN (SELECT port_id FROM port_security_groups WHERE security_group_id = ?)", p.ObjectID),
+				Why: "projects that would lose the security group use it for their ports."}
 		},
 	}
 }
 
-func anyPort(ctx context.Context, tx store.Tx, where store.Cond) (bool, error) {
-	n, ok, err := store.Int(ctx, tx, store.Q("SELECT 1 FROM ports WHERE "+where.SQL+" LIMIT 1", where.Args...))
-	return ok && n == 1, err
+// Pools are subnet pools as objects to share.
+func Pools(table *subnetpool.Pools) Kind {
+	return Kind{
+		Type: "subnetpool", Actions: []string{sharing.AsShared},
+		Object: func(ctx context.Context, tx store.WriteTx, id string) (string, error) {
+			p, err := table.GetForUpdate(ctx, tx, id)
+			return p.ProjectID, err
+		},
+		NotFound: func(id string) error { return fault.SubnetPoolNotFound(id) },
+		Used: func(p *model.RBACPolicy) Use {
+			return Use{Table: "subnets", Where: store.Eq("subnetpool_id", p.ObjectID), Why: "projects that would lose the subnet pool have subnets of it."}
+		},
+	}
+}
+
+// Scopes are address scopes as objects to share.
+func Scopes(table *subnetpool.Scopes) Kind {
+	return Kind{
+		Type: "address_scope", Actions: []string{sharing.AsShared},
+		Object: func(ctx context.Context, tx store.WriteTx, id string) (string, error) {
+			s, err := table.GetForUpdate(ctx, tx, id)
+			return s.ProjectID, err
+		},
+		NotFound: func(id string) error { return fault.AddressScopeNotFound(id) },
+		Used: func(p *model.RBACPolicy) Use {
+			return Use{Table: "subnetpools", Where: store.Eq("address_scope_id", p.ObjectID), Why: "projects that would lose the address scope have subnet pools in it."}
+		},
+	}
 }

@@ -26,8 +26,16 @@ type Kind struct {
 	NotFound func(id string) error
 	// Granted acts on a new policy; may be nil.
 	Granted func(ctx context.Context, tx store.WriteTx, p *model.RBACPolicy) error
-	// Used tells why a policy cannot be withdrawn, "" when it can. projects limits to those that lose the right.
-	Used func(ctx context.Context, tx store.Tx, p *model.RBACPolicy, losing store.Cond) (string, error)
+	// Used tells which rows use an object because of a policy; what their projects still do with it keeps the policy. An empty
+	// Table says that nothing does. May be nil.
+	Used func(p *model.RBACPolicy) Use
+}
+
+// Use is what objects are used by: rows of a table, which have a project, and how an error says it.
+type Use struct {
+	Table string
+	Where store.Cond
+	Why   string
 }
 
 // Config is what the plugin is made of.
@@ -168,8 +176,12 @@ func (c controller) withdraw(ctx context.Context, tx store.WriteTx, cur *model.R
 	if err != nil || cur.TargetTenant == owner {
 		return err
 	}
-	losing := store.And(store.Expr("project_id <> '' AND project_id <> ?", owner),
-		store.Expr("NOT EXISTS (SELECT 1 FROM rbac_policies o WHERE o.object_id = ? AND o.action = ? AND o.id <> ? AND (o.target_project = ? OR o.target_project = ports.project_id))",
+	use := k.Used(cur)
+	if use.Table == "" {
+		return nil
+	}
+	losing := store.And(use.Where, store.Expr("project_id <> '' AND project_id <> ?", owner),
+		store.Expr("NOT EXISTS (SELECT 1 FROM rbac_policies o WHERE o.object_id = ? AND o.action = ? AND o.id <> ? AND (o.target_project = ? OR o.target_project = "+use.Table+".project_id))",
 			cur.ObjectID, cur.Action, cur.ID, sharing.Everyone))
 	if cur.TargetTenant != sharing.Everyone {
 		losing = store.And(losing, store.Eq("project_id", cur.TargetTenant))
@@ -177,9 +189,9 @@ func (c controller) withdraw(ctx context.Context, tx store.WriteTx, cur *model.R
 	if next != "" {
 		losing = store.And(losing, store.Expr("project_id <> ?", next))
 	}
-	why, err := k.Used(ctx, tx, cur, losing)
-	if err == nil && why != "" {
-		err = fault.RbacPolicyInUse(cur.ObjectID, why)
+	_, used, err := store.Int(ctx, tx, store.Q("SELECT 1 FROM "+use.Table+" WHERE "+losing.SQL+" LIMIT 1", losing.Args...))
+	if err == nil && used {
+		err = fault.RbacPolicyInUse(cur.ObjectID, use.Why)
 	}
 	return err
 }
