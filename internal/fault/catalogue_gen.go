@@ -712,9 +712,9 @@ func PortBindingAlreadyActive(port, host any) *Fault {
 	return Newf(Conflict, "PortBindingAlreadyActive", "The binding of port %[1]v for host %[2]v is active already.", port, host)
 }
 
-// PortBindingError is PortBindingError (500): Port {port} cannot be bound on host {host}.
+// PortBindingError is PortBindingError (409): Port {port} cannot be bound on host {host}.
 func PortBindingError(port, host any) *Fault {
-	return Newf(Internal, "PortBindingError", "Port %[1]v cannot be bound on host %[2]v.", port, host)
+	return Newf(Conflict, "PortBindingError", "Port %[1]v cannot be bound on host %[2]v.", port, host)
 }
 
 // SecurityGroupNotFound is SecurityGroupNotFound (404): Security group {id} could not be found.

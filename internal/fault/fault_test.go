@@ -24,6 +24,7 @@ func statuses() map[string]string {
 func mended() map[string]string {
 	return map[string]string{
 		"SubnetAllocationError": "409", // Neutron: 500 for a pool that is merely full
+		"PortBindingError":      "409", // Neutron: 500 for a host that cannot have the port
 	}
 }
 

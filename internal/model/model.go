@@ -182,7 +182,9 @@ type Port struct {
 	// Wiring is the wiring generation: it grows with every change of host, segment, MAC, addresses or admin
 	// state. It is a column and not part of the body.
 	Wiring int64 `json:"-"`
-	Ext    Ext   `json:"ext,omitempty"`
+	// Bindings are those to hosts where the port is not in force. They are a column and not part of the body.
+	Bindings []PortBinding `json:"-"`
+	Ext      Ext           `json:"ext,omitempty"`
 }
 
 // Clone copies p so that no slice or map is shared.
@@ -195,8 +197,31 @@ func (p *Port) Clone() Port {
 	q.ExtraDHCPOpts = slices.Clone(p.ExtraDHCPOpts)
 	q.Profile = maps.Clone(p.Profile)
 	q.VIFDetails = maps.Clone(p.VIFDetails)
+	q.Bindings = slices.Clone(p.Bindings)
 	q.Ext = maps.Clone(p.Ext)
 	return q
+}
+
+// Statuses of a binding: one is in force, the others wait.
+const (
+	BindingActive   = "ACTIVE"
+	BindingInactive = "INACTIVE"
+)
+
+// PortBinding is what one host is told about a port; a port that moves has one for either end.
+type PortBinding struct {
+	Host       string         `json:"host"`
+	VIFType    string         `json:"vif_type"`
+	VIFDetails map[string]any `json:"vif_details"`
+	VNICType   string         `json:"vnic_type"`
+	Profile    map[string]any `json:"profile"`
+	Status     string         `json:"status"`
+}
+
+// Binding is the port's binding in force; ok is false for a port on no host.
+func (p *Port) Binding() (b PortBinding, ok bool) {
+	return PortBinding{Host: p.HostID, VIFType: p.VIFType, VIFDetails: p.VIFDetails, VNICType: p.VNICType, Profile: p.Profile,
+		Status: BindingActive}, p.HostID != ""
 }
 
 // BindingLevel is one step of a port's binding: which driver bound which segment, from level 0 (the network's own

@@ -7,6 +7,7 @@ import (
 
 	"isospin/internal/change"
 	"isospin/internal/document"
+	"isospin/internal/model"
 	"isospin/internal/service/ml2"
 	"isospin/internal/service/status"
 	"isospin/internal/store"
@@ -28,9 +29,9 @@ func (Kind) Families() []string { return []string{wire.FamilyHost} }
 // Bound is the join that leaves the ports that are bound to their host.
 const Bound = " JOIN binding_levels b ON b.port_id = p.id AND b.host = p.host AND b.level = 0"
 
-// Members are the ports bound to a host. One statement.
+// Members are the ports bound to a host, also those that are not in force there (yet). One statement.
 func (Kind) Members(ctx context.Context, tx store.Tx, sets []change.Set) (map[change.Set][]string, error) {
-	return document.Where(ctx, tx, sets, "SELECT p.id, p.host FROM ports p"+Bound, "p.host")
+	return document.Where(ctx, tx, sets, "SELECT b.port_id, b.host FROM binding_levels b", "b.level = 0 AND b.host")
 }
 
 // Render reads ports, the segments that their hosts carry them on and what the server waits for. Four statements.
@@ -50,8 +51,8 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 	out := make(map[string]document.Rendered, len(rows))
 	for i := range rows {
 		p := &rows[i]
-		segment, ok := Segment(levels[p.ID], p.HostID)
-		if p.HostID == "" || !ok {
+		sets, segment := where(p, levels[p.ID])
+		if len(sets) == 0 {
 			continue
 		}
 		doc := &wire.Port{Id: p.ID, NetworkId: p.NetworkID, MacAddress: p.MACAddress, AdminStateUp: p.AdminStateUp, Wiring: p.Wiring, SegmentId: segment,
@@ -67,9 +68,29 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 		for _, g := range p.SecurityGroups {
 			refs = append(refs, change.NewSet(wire.FamilyGroup, g))
 		}
-		out[p.ID] = document.Rendered{Sets: []change.Set{change.NewSet(wire.FamilyHost, p.HostID)}, Refs: refs, Body: doc}
+		out[p.ID] = document.Rendered{Sets: sets, Refs: refs, Body: doc}
 	}
 	return out, nil
+}
+
+// where are the sets of the hosts that a port is bound to, and the segment that its own host carries it on; without one
+// that of the first host that waits for it.
+func where(p *model.Port, levels []model.BindingLevel) (sets []change.Set, segment string) {
+	hosts := []string{p.HostID}
+	for _, b := range p.Bindings {
+		hosts = append(hosts, b.Host)
+	}
+	for _, h := range hosts {
+		s, ok := Segment(levels, h)
+		if h == "" || !ok {
+			continue
+		}
+		if segment == "" {
+			segment = s
+		}
+		sets = append(sets, change.NewSet(wire.FamilyHost, h))
+	}
+	return sets, segment
 }
 
 var _ document.Kind = Kind{}

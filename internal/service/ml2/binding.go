@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"isospin/internal/change"
@@ -40,7 +41,13 @@ func (p *Plugin) bind(ctx context.Context, tx store.WriteTx, old, port *model.Po
 		return nil
 	}
 	if old != nil && old.HostID != "" && old.HostID != port.HostID {
-		if err := p.unbind(ctx, tx, old); err != nil {
+		if err := p.unbind(ctx, tx, old.ID, old.HostID); err != nil {
+			return err
+		}
+	}
+	if i := indexOfHost(port, port.HostID); i >= 0 { // it waited for this
+		port.Bindings = slices.Delete(port.Bindings, i, i+1)
+		if err := p.unbind(ctx, tx, port.ID, port.HostID); err != nil {
 			return err
 		}
 	}
@@ -119,17 +126,22 @@ func (p *Plugin) settle(ctx context.Context, tx store.WriteTx, port *model.Port,
 	return p.notifyRemotes(tx, port.ID, o.levels)
 }
 
-// unbind forgets a port's binding on its host and releases dynamic segments that it was the last to use.
-func (p *Plugin) unbind(ctx context.Context, tx store.WriteTx, port *model.Port) error {
-	all, err := LevelsOf(ctx, tx, []string{port.ID})
+// unbind forgets a port's binding on a host ("": on every host) and releases dynamic segments that it was the last to use.
+func (p *Plugin) unbind(ctx context.Context, tx store.WriteTx, port, host string) error {
+	all, err := LevelsOf(ctx, tx, []string{port})
 	if err != nil {
 		return err
 	}
-	levels := all[port.ID]
+	levels := all[port]
+	where := store.Eq("port_id", port)
+	if host != "" {
+		levels = slices.DeleteFunc(levels, func(l model.BindingLevel) bool { return l.Host != host })
+		where = store.And(where, store.Eq("host", host))
+	}
 	if len(levels) == 0 {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, store.Q("DELETE FROM binding_levels WHERE port_id = ?", port.ID)); err != nil {
+	if _, err := tx.Exec(ctx, store.Q("DELETE FROM binding_levels WHERE "+where.SQL, where.Args...)); err != nil {
 		return err
 	}
 	var ids []string
@@ -141,7 +153,7 @@ func (p *Plugin) unbind(ctx context.Context, tx store.WriteTx, port *model.Port)
 	if err := p.releaseUnused(ctx, tx, ids); err != nil {
 		return err
 	}
-	return p.notifyRemotes(tx, port.ID, levels)
+	return p.notifyRemotes(tx, port, levels)
 }
 
 // releaseUnused gives back those dynamic segments that no binding uses any more. Each is locked before its users are

@@ -94,6 +94,7 @@ func (p *Plugin) Bindings() []rest.Binding {
 			Parents:  []rest.Parent{network},
 			NotFound: func(id string) error { return fault.PortNotFound(id) },
 		}),
+		rest.Special("bindings", bindingsAPI{p}),
 	}
 }
 

@@ -162,6 +162,9 @@ func Dirty(tx store.WriteTx, old, now *model.Port) {
 			own = append(own, change.NewSet(wire.FamilyHost, p.HostID))
 			net = append(net, networkSet(p.NetworkID))
 		}
+		for _, b := range p.Bindings {
+			own = append(own, change.NewSet(wire.FamilyHost, b.Host))
+		}
 		dhcp = append(dhcp, change.NewSet(wire.FamilyDHCP, p.NetworkID))
 		for _, g := range p.SecurityGroups {
 			members[g] = true
@@ -169,6 +172,8 @@ func Dirty(tx store.WriteTx, old, now *model.Port) {
 	}
 	if len(own) > 0 {
 		tx.Changed(key(wire.KindPort, id), own...)
+	}
+	if len(net) > 0 {
 		tx.Changed(key(wire.KindForward, id), net...)
 	}
 	if old == nil || now == nil || !sameReservation(old, now) {
@@ -335,8 +340,8 @@ func (p ports) remove(ctx context.Context, tx store.WriteTx, cur model.Port) err
 			return err
 		}
 	}
-	if cur.HostID != "" {
-		if err := p.unbind(ctx, tx, &cur); err != nil {
+	if cur.HostID != "" || len(cur.Bindings) > 0 {
+		if err := p.unbind(ctx, tx, cur.ID, ""); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, store.Q("DELETE FROM provisioning WHERE port_id = ?", cur.ID)); err != nil {

@@ -56,6 +56,7 @@ func NewPorts() *Ports {
 		store.Column[model.Port]{Name: "status", Attr: "status", Of: func(p *model.Port) any { return p.Status }},
 		store.Column[model.Port]{Name: "host", Attr: "binding:host_id", Of: func(p *model.Port) any { return p.HostID }},
 		store.Column[model.Port]{Name: "wiring", Of: func(p *model.Port) any { return p.Wiring }, Load: loadWiring},
+		store.Column[model.Port]{Name: "bindings", Of: bindingsOf, Load: loadBindings},
 	).Counted("port")
 }
 

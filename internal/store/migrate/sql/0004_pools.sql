@@ -65,11 +65,6 @@ INSERT INTO default_security_group_rules (id, project_id, revision, body, meanin
     ('00000000-0000-4000-8000-000000000003', '', 0, '{"id":"00000000-0000-4000-8000-000000000003","description":"","direction":"ingress","ethertype":"IPv4","protocol":null,"port_range_min":null,"port_range_max":null,"remote_ip_prefix":null,"remote_group_id":"PARENT","remote_address_group_id":null,"used_in_default_sg":true,"used_in_non_default_sg":false}', 'ingress/IPv4/////PARENT/'),
     ('00000000-0000-4000-8000-000000000004', '', 0, '{"id":"00000000-0000-4000-8000-000000000004","description":"","direction":"ingress","ethertype":"IPv6","protocol":null,"port_range_min":null,"port_range_max":null,"remote_ip_prefix":null,"remote_group_id":"PARENT","remote_address_group_id":null,"used_in_default_sg":true,"used_in_non_default_sg":false}', 'ingress/IPv6/////PARENT/');
 
--- Bindings of a port to hosts where it is not in force; the one in force stands in the port itself.
-CREATE TABLE port_bindings (
-    port_id {{.Key 36}} NOT NULL,
-    host {{.Key 255}} NOT NULL,
-    body {{.Body}} NOT NULL,
-    PRIMARY KEY (port_id, host)
-){{.Table}};
-CREATE INDEX port_bindings_host ON port_bindings (host);
+-- Bindings of a port to hosts where it is not in force, as JSON; the one in force stands in the body.
+ALTER TABLE ports ADD COLUMN bindings {{.Long}} DEFAULT '' NOT NULL;
+CREATE INDEX binding_levels_host ON binding_levels (host);
