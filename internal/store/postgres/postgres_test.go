@@ -11,17 +11,19 @@ import (
 	"isospin/internal/store/storetest"
 )
 
-// url is the database that all tests of the package use, one after the other; empty is one that nobody has used.
-var url, empty string
+// url is the database that all tests of the package use, one after the other; empty and old are such as nobody has used.
+var url, empty, old string
 
 func TestMain(m *testing.M) {
 	dbtest.Main(m, dbtest.Postgres, func(s *dbtest.Server) (err error) {
 		if url, err = s.Create("isospin"); err != nil {
 			return err
 		}
-		if _, err = s.Create("empty"); err == nil {
-			empty = s.TCP("empty")
+		if _, err = s.Create("empty"); err != nil {
+			return err
 		}
+		empty = s.TCP("empty")
+		old, err = s.Create("old")
 		return err
 	})
 }
@@ -62,5 +64,7 @@ WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`
 }
 
 func TestUpgrade(t *testing.T) { storetest.Upgrade(t, empty) }
+
+func TestOldRows(t *testing.T) { storetest.OldRows(t, old) }
 
 func BenchmarkStore(b *testing.B) { storetest.Bench(b, database) }

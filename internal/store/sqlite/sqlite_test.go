@@ -250,6 +250,10 @@ func must(t testing.TB, err error) {
 	}
 }
 
+func TestOldRows(t *testing.T) {
+	storetest.OldRows(t, "sqlite://"+filepath.Join(t.TempDir(), "old.db"))
+}
+
 func TestUpgrade(t *testing.T) {
 	storetest.Upgrade(t, "sqlite://"+filepath.Join(t.TempDir(), "a?b #1%.db"))
 }
