@@ -6,6 +6,7 @@ import (
 	dhcpservice "isospin/internal/service/dhcp"
 	"isospin/internal/service/quota"
 	"isospin/internal/service/rbac"
+	"isospin/internal/service/secgroup"
 	"isospin/internal/service/sharing"
 	"isospin/internal/service/subnetpool"
 	"isospin/internal/service/zones"
@@ -19,7 +20,8 @@ func (k *Core) projects(c *config.Server, env Env, z *zones.Plugin) []plugin {
 		k.Quotas, z, dhcpservice.Schedule{Plugin: k.DHCP}, availability.New(k.Networks, k.Subnets),
 		rbac.New(rbac.Config{Policies: sharing.NewPolicies(), IDs: env.IDs,
 			Kinds: []rbac.Kind{rbac.Networks(k.Networks, env.Clock), rbac.Groups(k.GroupRows),
-				rbac.Pools(subnetpool.NewPools()), rbac.Scopes(subnetpool.NewScopes())}}),
+				rbac.Pools(subnetpool.NewPools()), rbac.Scopes(subnetpool.NewScopes()),
+				rbac.AddressGroups(secgroup.NewAddressGroups())}}),
 	}
 }
 

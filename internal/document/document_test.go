@@ -67,10 +67,18 @@ func TestKindsAreConsistent(t *testing.T) {
 	for round := range 2 {
 		s.Write(func(ctx context.Context, tx store.WriteTx) error {
 			for i := range 1 + 30*round {
-				if _, err := s.NewPort(ctx, tx, []string{n1, n2}[i%2], func(p *model.Port) {
+				port, err := s.NewPort(ctx, tx, []string{n1, n2}[i%2], func(p *model.Port) {
 					p.HostID = []string{"h1", "h1", "", "h2"}[i%4] // bound, and on a host without an agent
 					p.SecurityGroups = []string{g1, g2}[:(i+1)%3]
-				}); err != nil {
+					if i%4 == 1 { // bound, and to move
+						p.Bindings = []model.PortBinding{{Host: "h2", VIFType: model.VIFOVS, Status: model.BindingInactive}}
+					}
+				})
+				if err != nil {
+					return err
+				}
+				if _, err := tx.Exec(ctx, store.Q("INSERT INTO binding_levels (port_id, host, level, driver, segment_id) SELECT port_id, 'h2', level, driver, segment_id FROM binding_levels WHERE port_id = ? AND ? = 1",
+					port.ID, int64(i%4))); err != nil {
 					return err
 				}
 			}

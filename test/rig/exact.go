@@ -37,6 +37,10 @@ func invariants() []invariant {
 		{"tags of nothing", "SELECT object_id FROM tags WHERE object_id NOT IN (SELECT id FROM networks) AND object_id NOT IN (SELECT id FROM subnets) AND object_id NOT IN (SELECT id FROM ports)" +
 			" AND object_id NOT IN (SELECT id FROM security_groups) AND object_id NOT IN (SELECT id FROM subnetpools)"},
 		{"hosts kept off no network", "SELECT network_id FROM dhcp_refused WHERE network_id NOT IN (SELECT id FROM networks)"},
+		{"subnets of no pool", "SELECT id FROM subnets WHERE subnetpool_id IS NOT NULL AND subnetpool_id NOT IN (SELECT id FROM subnetpools)"},
+		{"pools of no scope", "SELECT id FROM subnetpools WHERE address_scope_id IS NOT NULL AND address_scope_id NOT IN (SELECT id FROM address_scopes)"},
+		{"free prefixes of no pool", "SELECT prefix FROM subnetpool_free WHERE subnetpool_id NOT IN (SELECT id FROM subnetpools)"},
+		{"rules about no address group", "SELECT id FROM security_group_rules WHERE remote_address_group_id IS NOT NULL AND remote_address_group_id NOT IN (SELECT id FROM address_groups)"},
 		{"free ranges of no subnet", "SELECT pool FROM free_range WHERE pool LIKE 'subnet:%' AND SUBSTR(pool, 8) NOT IN (SELECT id FROM subnets)"},
 	}
 }

@@ -70,7 +70,7 @@ func Served() []string {
 		"agent", "agent-resources-synced", "agent_sort_key",
 		"availability_zone", "availability_zone_filter", "network_availability_zone", "dhcp_agent_scheduler",
 		"quotas", "quota_details", "quota-check-limit", "quota-check-limit-default",
-		"rbac-policies", "rbac-security-groups", "rbac-address-scope", "rbac-subnetpool", "security-groups-shared-filtering", "network-ip-availability",
+		"rbac-policies", "rbac-security-groups", "rbac-address-scope", "rbac-subnetpool", "rbac-address-group", "security-groups-shared-filtering", "network-ip-availability",
 		"network-ip-availability-details",
 		"standard-attr-tag", "tag-creation", "tag-ports-during-bulk-creation",
 		"standard-attr-description", "standard-attr-timestamp", "standard-attr-revisions", "revision-if-match",
