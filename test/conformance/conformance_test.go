@@ -20,10 +20,18 @@ func TestMain(m *testing.M) {
 	rig.Main(m, func() []ml2.MechanismDriver { return drivers() }, databases.Stop)
 }
 
+// unlimited switches the quotas off, which are not what these tests are about.
+func unlimited(options map[string]string) {
+	for _, name := range []string{"network", "subnet", "port", "security_group", "security_group_rule"} {
+		options["quotas/quota_"+name] = "-1"
+	}
+}
+
 // pair is two servers on one database, and the options of both.
 func pair(t *testing.T, kind string, options map[string]string) ([]rig.Caller, []*rig.Process, map[string]string) {
 	t.Helper()
 	all := databases.Fresh(t, kind)
+	unlimited(all)
 	for k, v := range options {
 		all[k] = v
 	}

@@ -37,6 +37,7 @@ func (p *promise) do(f func()) {
 // in half a second.
 func TestKill(t *testing.T) {
 	options := databases.Fresh(t, "sqlite")
+	unlimited(options)
 	p := rig.StartProcess(t, options)
 	p0 := &promise{exist: map[string]string{}, pending: map[string]bool{}, gone: map[string]bool{}}
 	rnd := rand.New(rand.NewPCG(7, 7))
