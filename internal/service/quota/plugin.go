@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -225,12 +226,8 @@ func (p *Plugin) update(ctx context.Context, c *rest.Call, project string) error
 	}
 	var limits map[string]int64
 	err = c.Write(ctx, func(tx store.WriteTx) error {
-		for _, kind := range kinds(c) {
-			limit, ok := want[kind]
-			if !ok {
-				continue
-			}
-			if err := set(ctx, tx, project, kind, limit, force); err != nil {
+		for _, kind := range slices.Sorted(maps.Keys(want)) { // in the order of commits that count
+			if err := set(ctx, tx, project, kind, want[kind], force); err != nil {
 				return err
 			}
 		}
