@@ -49,7 +49,7 @@ type Options struct {
 	Ident ident.Source  // random
 	Log   *slog.Logger  // none
 	Keep  time.Duration // how long changes are kept: 1 h
-	Lease time.Duration // after it a dead server's task is taken again: 60 s
+	Lease time.Duration // after it a dead server's task is taken again: 9 s; those at work renew theirs every third of it
 	Tries int           // after them a task is parked: 12
 }
 
@@ -68,7 +68,7 @@ func (o Options) Filled() Options {
 		o.Keep = time.Hour
 	}
 	if o.Lease == 0 {
-		o.Lease = time.Minute
+		o.Lease = 9 * time.Second
 	}
 	if o.Tries == 0 {
 		o.Tries = 12
