@@ -94,7 +94,6 @@ func (b *buffer) String() string {
 
 // steady is a ping that runs on, an answer every 10 ms.
 type steady struct {
-	s        *stack
 	from, to string
 	out      *buffer
 	p        *lab.Process
@@ -104,7 +103,7 @@ type steady struct {
 func (s *stack) start(t *testing.T, from, ip string) *steady {
 	t.Helper()
 	s.reach(t, from, ip)
-	st := &steady{s: s, from: from, to: ip, out: &buffer{}}
+	st := &steady{from: from, to: ip, out: &buffer{}}
 	p, err := s.Spawn(t.Context(), from, st.out, st.out, "ping", "-i0.01", ip)
 	must(t, err)
 	st.p = p
@@ -157,10 +156,6 @@ func (st *steady) stop(t *testing.T) (lost int) {
 	}
 	if len(gaps) > 0 {
 		t.Logf("ping from %s to %s: of %d, these were not answered: %v", st.from, st.to, last(seen), gaps)
-		for _, h := range []string{"h1", "h2"} {
-			drops, _ := st.s.Exec(t.Context(), h, "sh", "-c", "ovs-appctl coverage/show | grep -i drop; ovs-appctl dpctl/show -s | grep -B1 -A3 lookups; ovs-ofctl dump-ports br-int | grep -E '(drop|errs)=[1-9]'; ip -s -s link | grep -A9 tap") // It helps, no more.
-			t.Logf("what Open vSwitch dropped on %s (5 s, minute, hour, all):\n%s", h, drops)
-		}
 	}
 	return len(gaps)
 }
