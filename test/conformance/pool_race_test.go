@@ -70,3 +70,59 @@ func TestPoolRace(t *testing.T) {
 		rig.Exact(t, rig.Look(t, options))
 	})
 }
+
+// TestPoolsTogether: of two default pools one is made, of two pools with the same addresses one joins a scope, and nothing
+// is left that names a pool, a scope or an address group that went at the same moment.
+func TestPoolsTogether(t *testing.T) {
+	twoServers(t, nil, func(t *testing.T, _ string, c []rig.Caller, options map[string]string) {
+		pool := func(rest map[string]any) map[string]any {
+			rest["name"] = "p"
+			return map[string]any{"subnetpool": rest}
+		}
+		var counts tally
+		together(8, func(i int) {
+			counts.add(t, c[i%2].Do("POST", "/subnetpools", pool(map[string]any{"prefixes": []string{"10.0.0.0/8"}, "is_default": true})), "default")
+		})
+		if counts.n["201"] != 1 || counts.n["400 InvalidInput"] != 7 {
+			t.Errorf("default pools: %v", counts.n)
+		}
+		scope := c[0].Make("/address-scopes", "address_scope", map[string]any{"ip_version": 4})["id"]
+		counts = tally{}
+		together(8, func(i int) {
+			counts.add(t, c[i%2].Do("POST", "/subnetpools", pool(map[string]any{"prefixes": []string{fmt.Sprintf("10.%d.0.0/15", i&1)}, "address_scope_id": scope})), "join")
+		})
+		if counts.n["201"] != 1 || counts.n["409 AddressScopePrefixConflict"] != 7 {
+			t.Errorf("pools of one scope: %v", counts.n)
+		}
+		counts = tally{}
+		for range 10 {
+			n := c[0].Make("/networks", "network", map[string]any{})["id"]
+			p := c[0].Make("/subnetpools", "subnetpool", map[string]any{"name": "q", "prefixes": []string{"10.0.0.0/16"}, "default_prefixlen": 24})["id"]
+			s := c[0].Make("/address-scopes", "address_scope", map[string]any{"ip_version": 4})["id"]
+			ag := c[0].Make("/address-groups", "address_group", map[string]any{"addresses": []string{"10.0.0.0/24"}})["id"]
+			sg := c[0].Make("/security-groups", "security_group", map[string]any{"name": "g"})["id"]
+			together(12, func(i int) {
+				c := c[i%2]
+				var a rig.Answer
+				switch i % 6 {
+				case 0:
+					a = c.Do("POST", "/subnets", map[string]any{"subnet": map[string]any{"network_id": n, "ip_version": 4, "subnetpool_id": p}})
+				case 1:
+					a = c.Do("DELETE", fmt.Sprintf("/subnetpools/%v", p), nil)
+				case 2:
+					a = c.Do("PUT", fmt.Sprintf("/subnetpools/%v", p), map[string]any{"subnetpool": map[string]any{"address_scope_id": s}})
+				case 3:
+					a = c.Do("DELETE", fmt.Sprintf("/address-scopes/%v", s), nil)
+				case 4:
+					a = c.Do("POST", "/security-group-rules", map[string]any{"security_group_rule": map[string]any{"security_group_id": sg, "direction": "ingress",
+						"remote_address_group_id": ag, "protocol": "tcp", "port_range_min": i + 1, "port_range_max": i + 1}})
+				case 5:
+					a = c.Do("DELETE", fmt.Sprintf("/address-groups/%v", ag), nil)
+				}
+				counts.add(t, a, fmt.Sprint("case ", i%6))
+			})
+			rig.Exact(t, rig.Look(t, options))
+		}
+		t.Log(counts.n)
+	})
+}
