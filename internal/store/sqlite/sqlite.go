@@ -64,10 +64,27 @@ func Open(ctx context.Context, path string, clk clock.Clock) (*DB, error) {
 			return nil, fmt.Errorf("sqlite: %w", err)
 		}
 	}
+	if err := createPrivate(db.path); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: %w", err), db.Close())
+	}
 	if err := db.open(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// createPrivate makes a new file for its owner alone, since the key of the hosts' authority is in it: SQLite would
+// go by the umask, and gives its journals the file's mode. A file that exists is not even opened: closing it would
+// take away the locks that this process has on it.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	return f.Close()
 }
 
 func (db *DB) open(ctx context.Context) (err error) {

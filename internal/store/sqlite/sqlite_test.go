@@ -257,3 +257,31 @@ func TestOldRows(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	storetest.Upgrade(t, "sqlite://"+filepath.Join(t.TempDir(), "a?b #1%.db"))
 }
+
+// TestFilesArePrivate: what a server keeps, the authority's key among it, is for its owner alone even in a folder that others may enter.
+func TestFilesArePrivate(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Chmod(dir, 0o755))
+	start(t, "sqlite://"+filepath.Join(dir, "isospin.db"), engine.Options{})
+	found, err := filepath.Glob(filepath.Join(dir, "isospin.db*"))
+	must(t, err)
+	if len(found) < 3 { // the file, its log, the log's index
+		t.Fatalf("files: %v", found)
+	}
+	for _, name := range found {
+		info, err := os.Stat(name)
+		must(t, err)
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", name, info.Mode())
+		}
+	}
+}
+
+// TestCannotMake: the reason is the system's, not SQLite's "unable to open".
+func TestCannotMake(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "away", "isospin.db")
+	s, err := open.Open(context.Background(), "sqlite://"+path, open.Options{Upgrade: true, Schema: storetest.Schema()})
+	if s != nil || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Fatalf("got %v, %v", s, err)
+	}
+}
