@@ -307,9 +307,9 @@ func changed(tx store.WriteTx, network string, rows []row) {
 	}
 }
 
-// dirty says that the documents of a network's ports on hosts are dirty: what they wait for has changed.
+// dirty says that the documents of a network's ports are dirty on all hosts that they are bound to: what they wait for has changed.
 func dirty(ctx context.Context, tx store.WriteTx, network string) error {
-	return store.Each(ctx, tx, store.Q("SELECT id, host FROM ports WHERE network_id = ? AND host <> ''", network), func(scan func(...any) error) error {
+	return store.Each(ctx, tx, store.Q("SELECT p.id, l.host FROM ports p JOIN binding_levels l ON l.port_id = p.id AND l.level = 0 WHERE p.network_id = ?", network), func(scan func(...any) error) error {
 		var id, host string
 		if err := scan(&id, &host); err != nil {
 			return err

@@ -245,6 +245,16 @@ func (p *Plugin) rewire(ctx context.Context, tx store.WriteTx, network string) e
 	if _, err := tx.Exec(ctx, store.Q("UPDATE ports SET wiring = wiring + 1 WHERE network_id = ? AND host <> ''", network)); err != nil {
 		return err
 	}
+	// Hosts where the port waits hold its document too.
+	err := store.Each(ctx, tx, store.Q("SELECT DISTINCT l.port_id, l.host FROM binding_levels l JOIN ports p ON p.id = l.port_id WHERE p.network_id = ? AND l.host <> p.host", network), func(scan func(...any) error) error {
+		var id, host string
+		err := scan(&id, &host)
+		tx.Changed(key(wire.KindPort, id), change.NewSet(wire.FamilyHost, host))
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	return store.Each(ctx, tx, store.Q("SELECT id, host FROM ports WHERE network_id = ? AND host <> ''", network), func(scan func(...any) error) error {
 		var id, host string
 		if err := scan(&id, &host); err != nil {
