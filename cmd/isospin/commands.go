@@ -43,7 +43,7 @@ func agentCommand() *cobra.Command {
 }
 
 func hostCommand() *cobra.Command {
-	root := &cobra.Command{Use: "host", Short: "Enrol, revoke and list hosts"}
+	root := group("host", "Enrol, revoke and list hosts")
 	var f configFlags
 	var out string
 	var servers []string
@@ -61,6 +61,8 @@ func hostCommand() *cobra.Command {
 		}
 	}
 	add := &cobra.Command{Use: "add NAME", Short: "Write the file that a host's agent needs", Args: cobra.ExactArgs(1),
+		Long: "Write the file that lets a host in, with its private key: carry it there, and name it in the agent's configuration as\n" +
+			"[isospin] enrolment. A host that was enrolled before gets a new file, and its old one counts no more.",
 		RunE: with(func(ctx context.Context, c *config.Server, k *assemble.Hosts, w io.Writer, args []string) error {
 			return k.Add(ctx, c, args[0], servers, out, w)
 		})}
@@ -84,7 +86,7 @@ func hostCommand() *cobra.Command {
 }
 
 func dbCommand() *cobra.Command {
-	root := &cobra.Command{Use: "db", Short: "The database's schema and contents"}
+	root := group("db", "The database's schema and contents")
 	var f configFlags
 	upgrade := &cobra.Command{Use: "upgrade", Short: "Bring the schema to this version's", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -110,7 +112,7 @@ func dbCommand() *cobra.Command {
 }
 
 func configCommand() *cobra.Command {
-	root := &cobra.Command{Use: "config", Short: "Configuration files"}
+	root := group("config", "Configuration files")
 	root.AddCommand(&cobra.Command{Use: "check FILE...", Short: "Judge configuration files", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if code := config.Check(args, cmd.OutOrStdout()); code != 0 {

@@ -54,7 +54,12 @@ type exitCode int
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // oneLine keeps what people read on a terminal, and what scripts match, on one line.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+func oneLine(err error) string { return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ") }
+
+// group is a command that only holds others: alone it shows its help, and a word that it does not know is an error.
+func group(use, short string) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+}
 
 // configFlags are the flags by which every process finds its configuration, as Neutron's services take them.
 type configFlags struct {
@@ -64,9 +69,9 @@ type configFlags struct {
 }
 
 func (f *configFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.files, "config-file", nil, "configuration file; may be given several times")
+	cmd.Flags().StringArrayVar(&f.files, "config-file", nil, "configuration file, such as neutron.conf; may be given several times")
 	cmd.Flags().StringArrayVar(&f.dirs, "config-dir", nil, "folder of *.conf files; may be given several times")
-	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "folder of all state")
+	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "folder of all state (default: [isospin] state_dir, which is /var/lib/isospin for root, else in ~/.local/state)")
 }
 
 // set gives an option a value that beats files and environment.

@@ -27,6 +27,8 @@ func upCommand() *cobra.Command {
 	var memory bool
 	var api, auth, agent string
 	cmd := &cobra.Command{Use: "up", Short: "Run server and agent in one process, everything embedded", Args: cobra.NoArgs,
+		Long: "Run a server with a database and an identity service of its own, and an agent where Open vSwitch runs. It prints where the\n" +
+			"API is and the lines that point OpenStack's clients at it; Ctrl-C ends it, and what is in the state folder stays.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := apiFlag(&f, api); err != nil {
 				return err
@@ -105,6 +107,9 @@ func operator(cmd *cobra.Command, f *configFlags, path string, into any) error {
 		return fmt.Errorf("no server answers: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }() // nothing is lost by a failing close of what was read
+	if resp.StatusCode == http.StatusUnauthorized && token == "" {
+		return fmt.Errorf("the server at %s wants a token, and %s holds no clouds.yaml: name its folder with --state-dir", base, c.State.Dir)
+	}
 	if resp.StatusCode != http.StatusOK {
 		raw, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
 		return errors.Join(fmt.Errorf("the server answers %s: %s", resp.Status, raw), err)
@@ -141,6 +146,8 @@ func statusCommand() *cobra.Command {
 	var f configFlags
 	var asJSON bool
 	cmd := &cobra.Command{Use: "status", Short: "What runs, and what is not as it should be", Args: cobra.NoArgs,
+		Long: "Ask a running server for its agents, ports that are bound but not ACTIVE, and work that was given up. --state-dir or\n" +
+			"--config-file must be the server's: they tell where it answers, and hold the password.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var st assemble.Status
 			if err := operator(cmd, &f, assemble.StatusPath, &st); err != nil {
@@ -162,6 +169,8 @@ func whyCommand() *cobra.Command {
 	var f configFlags
 	var asJSON bool
 	cmd := &cobra.Command{Use: "why port ID", Short: "For one object, who has not done his part and why", Args: cobra.ExactArgs(2),
+		Long: "Ask a running server why a port is not ACTIVE: who must act for it, who has, and what keeps the others. ID is the port's\n" +
+			"id, not its name. --state-dir or --config-file must be the server's: they tell where it answers, and hold the password.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] != "port" {
 				return fmt.Errorf("isospin explains ports, not a %s", args[0])

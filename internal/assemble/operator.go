@@ -145,7 +145,7 @@ func (s *Server) gather(ctx context.Context, st *Status) error {
 		st.Parked = append(st.Parked, fmt.Sprintf("task %s %s: %s", t.Name, t.Payload, t.Reason))
 	}
 	return s.store.Read(ctx, func(tx store.Tx) error {
-		all, err := s.core.Agents.OfHosts(ctx, tx, nil)
+		all, err := s.core.Agents.All(ctx, tx)
 		if err != nil {
 			return err
 		}

@@ -164,7 +164,7 @@ func (s *Server) register() {
 	reg := s.env.Registry
 	reg.GaugeFunc("store_statements", "SQL statements since the start.", func() float64 { return float64(s.store.Stats().Statements) })
 	reg.GaugeFunc("store_commits", "Transactions that reached the disk.", func() float64 { return float64(s.store.Stats().Commits) })
-	reg.GaugeFunc("isospin_policy_broken", "1 while policy files hold rules that cannot be understood; the rules before them are in force.", func() float64 {
+	reg.GaugeFunc("policy_broken", "1 while policy files hold rules that cannot be understood; the rules before them are in force.", func() float64 {
 		if s.rules.Broken() {
 			return 1
 		}

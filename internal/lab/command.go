@@ -33,6 +33,8 @@ func Command() *cobra.Command {
 		Long: "A cloud of namespaces on one machine: a server, hosts with an Open vSwitch and an agent each, guests,\n" +
 			"and `internet`, an outside on the network public. For trying out, for clients' CI, for tests.",
 		SilenceUsage: true,
+		Args:         cobra.NoArgs, // an unknown word is an error, nothing more shows the help
+		RunE:         func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.PersistentFlags().StringVar(&c.dir, "dir", os.Getenv("ISOSPIN_LAB"), "the lab's folder (default: $ISOSPIN_LAB)")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON")

@@ -101,7 +101,7 @@ type verb struct {
 }
 
 func (c *cli) verbs(use, short, operands string, args cobra.PositionalArgs, verbs ...verb) *cobra.Command {
-	parent := &cobra.Command{Use: use, Short: short}
+	parent := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	for _, v := range verbs {
 		parent.AddCommand(&cobra.Command{
 			Use: strings.TrimSpace(v.name + " " + operands), Short: v.short, Args: args,

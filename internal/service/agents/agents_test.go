@@ -136,6 +136,9 @@ func TestRowsChangeOnlyWithTheFacts(t *testing.T) {
 		if err != nil || len(all) != 2 || all[0].AgentType != model.AgentDHCP || all[0].Connected || !all[1].Connected {
 			t.Errorf("a role that went: %+v, %v", all, err)
 		}
+		if every, err := s.Agents.All(ctx, tx); err != nil || len(every) != 2 {
+			t.Errorf("agents of the one host that there is: %+v, %v", every, err)
+		}
 		return nil
 	})
 }

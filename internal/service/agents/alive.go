@@ -109,6 +109,11 @@ func (p *Plugin) OfHosts(ctx context.Context, tx store.Tx, hosts []string) ([]Se
 	return p.read(ctx, tx, store.In("a.host", hosts))
 }
 
+// All reads every agent, dead ones too. One statement.
+func (p *Plugin) All(ctx context.Context, tx store.Tx) ([]Seen, error) {
+	return p.read(ctx, tx, store.Cond{SQL: "1 = 1"})
+}
+
 // OfType reads the agents of a type, dead ones too. One statement.
 func (p *Plugin) OfType(ctx context.Context, tx store.Tx, agentType string) ([]Seen, error) {
 	return p.read(ctx, tx, store.Eq("a.agent_type", agentType))
