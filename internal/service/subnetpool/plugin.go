@@ -84,33 +84,15 @@ func (p *Plugin) Bindings() []rest.Binding {
 	return []rest.Binding{
 		rest.Bind("subnetpools", p.Pools, pools{p}, rest.Options{
 			Visible: func(ctx context.Context) store.Cond { return sharing.Visible(ctx, typePool) },
-			Filters: map[string]rest.Filter{"shared": sharedFilter}, Splicer: sharedSplicer{}, Facts: sharing.Facts, Actor: pools{p},
+			Filters: map[string]rest.Filter{"shared": sharing.Filter}, Splicer: sharedSplicer{}, Facts: sharing.Facts, Actor: pools{p},
 			NotFound: func(id string) error { return fault.SubnetPoolNotFound(id) },
 		}),
 		rest.Bind("address_scopes", p.Scopes, scopes{p}, rest.Options{
 			Visible: func(ctx context.Context) store.Cond { return sharing.Visible(ctx, typeScope) },
-			Filters: map[string]rest.Filter{"shared": sharedFilter}, Splicer: sharedSplicer{}, Facts: sharing.Facts,
+			Filters: map[string]rest.Filter{"shared": sharing.Filter}, Splicer: sharedSplicer{}, Facts: sharing.Facts,
 			NotFound: func(id string) error { return fault.AddressScopeNotFound(id) },
 		}),
 	}
-}
-
-// sharedFilter finds objects by whether they are shared with the caller.
-func sharedFilter(ctx context.Context, values []string) (store.Cond, error) {
-	var any []store.Cond
-	for _, v := range values {
-		on, err := rest.Truth(v)
-		if err != nil {
-			return store.Cond{}, err
-		}
-		c := store.Expr("id IN (SELECT object_id FROM rbac_policies WHERE action = ? AND target_project IN (?, ?))",
-			sharing.AsShared, auth.From(ctx).ProjectID, sharing.Everyone)
-		if !on {
-			c = store.Not(c)
-		}
-		any = append(any, c)
-	}
-	return store.Or(any...), nil
 }
 
 // sharedSplicer adds shared, in one statement.
