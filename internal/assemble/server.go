@@ -290,6 +290,6 @@ func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // HTTPServer bounds what a client may keep the server waiting for.
 func HTTPServer(h http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+	return &http.Server{Handler: patient(h, bodyPatience), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 }
