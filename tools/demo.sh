@@ -40,7 +40,12 @@ trap finish EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-dir=$(mktemp -d /tmp/isospin-demo.XXXXXX)
+if [ -n "${DEMO_DIR:-}" ]; then # a folder to work in, which is made and removed
+	mkdir "$DEMO_DIR"
+	dir=$DEMO_DIR
+else
+	dir=$(mktemp -d /tmp/isospin-demo.XXXXXX)
+fi
 export ISOSPIN_LAB=$dir/lab
 
 # --- how it is told

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,14 +26,33 @@ func main() {
 	flag.IntVar(&b.lists, "lists", 20, "how often each list is read")
 	flag.StringVar(&b.host, "host", "", "binding:host_id of every port; empty for unbound ports")
 	flag.BoolVar(&b.keep, "keep", false, "leave what was made")
+	grow := flag.String("sizes", "", "instead: measure lists at these numbers of ports, such as 1000,10000,100000 (a server without quotas)")
 	flag.Parse()
 	if b.networks < 1 || b.ports < 1 || b.inFlight < 1 || b.lists < 0 {
 		fmt.Fprintln(os.Stderr, "apibench: -networks, -ports and -c are at least 1")
 		os.Exit(2)
 	}
-	b.run()
+	if *grow == "" {
+		b.run()
+	} else {
+		b.sizes(numbers(*grow))
+	}
 	if b.failed > 0 {
 		fmt.Fprintf(os.Stderr, "apibench: %d calls failed\n", b.failed)
 		os.Exit(1)
 	}
+}
+
+// numbers reads the list of -sizes.
+func numbers(text string) []int {
+	var out []int
+	for _, part := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 {
+			fmt.Fprintln(os.Stderr, "apibench: -sizes is a list of numbers")
+			os.Exit(2)
+		}
+		out = append(out, n)
+	}
+	return out
 }
