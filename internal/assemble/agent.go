@@ -178,10 +178,26 @@ func HealthServer(addr string, env Env) lifecycle.Part {
 // Grace is how long a process takes at most to stop.
 const Grace = 10 * time.Second
 
+// ownEnrolment refuses the enrolment of another host than the one that the configuration names: the agent would take
+// this host's ports down and make the other one's. Who names none is who the enrolment says.
+func ownEnrolment(enrolled, configured, machine string) error {
+	if configured == machine || configured == enrolled {
+		return nil
+	}
+	return fmt.Errorf("the enrolment is for host %s, but [DEFAULT] host is %s", enrolled, configured)
+}
+
 // RunAgent is `isospin agent`: it returns when ctx ends or a part fails.
 func RunAgent(ctx context.Context, c *config.Agent, env Env) error {
 	e, err := ReadEnrolment(c.Isospin.Enrolment)
 	if err != nil {
+		return err
+	}
+	machine, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("the machine's name: %w", err)
+	}
+	if err := ownEnrolment(e.Host, c.Host.Host, machine); err != nil {
 		return err
 	}
 	if err := stateDir(c.State.Dir); err != nil {
