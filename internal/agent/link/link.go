@@ -243,9 +243,11 @@ func (l *Link) setState(s State) {
 	l.state = s
 }
 
+// refused: asking again soon would not help. Aborted says that another process opened a session of this host: two agents
+// with one enrolment, of which each new session ends the other's.
 func refused(err error) bool {
 	switch status.Code(err) {
-	case codes.PermissionDenied, codes.Unauthenticated, codes.FailedPrecondition:
+	case codes.PermissionDenied, codes.Unauthenticated, codes.FailedPrecondition, codes.Aborted:
 		return true
 	}
 	return false
