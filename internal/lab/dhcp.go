@@ -224,6 +224,11 @@ func (l *Lab) endClients(ctx context.Context, s *state, guest string) error {
 // The server need not be there: what is known of the port is enough.
 func (l *Lab) resume(ctx context.Context, s *state, g *Guest) error {
 	h := s.host(g.Host)
+	// The switch's database still has the port of before. Were it to find the new device under that name, and then the port
+	// made anew, it could take the device down, as it was found, after it took it up again.
+	if err := l.unplug(ctx, s, h, g); err != nil {
+		return fmt.Errorf("resume %s: %w", g.Name, err)
+	}
 	if err := l.plug(ctx, s, h, g); err != nil {
 		return fmt.Errorf("resume %s: %w", g.Name, err)
 	}

@@ -94,11 +94,9 @@ func TestHostCut(t *testing.T) {
 	g := s.boot(t, birth{name: "one", host: "h1", network: n.id()}, birth{name: "two", host: "h2", network: n.id()})
 	s.unharmed(t, "one", g["two"].IPs[0], func() {
 		must(t, s.HostCut(t.Context(), "h2", "mgmt"))
-		for name := range s.static(t, birth{name: "new", host: "h1", network: n.id()}) {
-			s.reach(t, "one", s.address(t, name))
-		}
 	})
-	fresh := s.address(t, "new")
+	fresh := s.static(t, birth{name: "new", host: "h1", network: n.id()})["new"].IPs[0]
+	s.reach(t, "one", fresh)
 	s.unharmed(t, "one", g["two"].IPs[0], func() { must(t, s.HostMend(t.Context(), "h2")) })
 	s.on(t, "two", "ip", "neighbour", "flush", "all")
 	took := s.reach(t, "two", fresh)
@@ -109,18 +107,4 @@ func TestHostCut(t *testing.T) {
 	s.reach(t, "one", fresh)
 	must(t, s.HostMend(t.Context(), "h2", "underlay"))
 	s.reach(t, "one", g["two"].IPs[0])
-}
-
-// address is a guest's first.
-func (s *stack) address(t *testing.T, name string) string {
-	t.Helper()
-	st, err := s.Status(t.Context())
-	must(t, err)
-	for _, g := range st.Guests {
-		if g.Name == name {
-			return g.IPs[0]
-		}
-	}
-	t.Fatalf("no guest %s", name)
-	return ""
 }

@@ -26,8 +26,11 @@ func TestServerAway(t *testing.T) {
 			s.told(t, "one", g["one"].IPs[0])
 			s.told(t, "two", g["two"].IPs[0])
 			must(t, s.ServerStart(t.Context()))
-			s.converge(t, time.Now(), n.id())
+			s.alive(t, "h1")
+			s.alive(t, "h2")
 		})
+		must(t, s.ServerRestart(t.Context()))
+		s.converge(t, time.Now(), n.id())
 	})
 	t.Run("agents restarted with the server away", func(t *testing.T) {
 		p := []*steady{s.start(t, "one", g["two"].IPs[0]), s.start(t, "three", g["four"].IPs[0])}

@@ -77,7 +77,8 @@ func (s *stack) watch(t *testing.T, host string) *watchers {
 	return w
 }
 
-// settle waits until nothing comes any more and forgets what came.
+// settle waits until nothing comes any more, also no IPv6 address of a new device, which the kernel checks for up to two
+// seconds; and forgets what came.
 func settle(t *testing.T, w *watchers) {
 	t.Helper()
 	size := func() int { return len(w.flows.String()) + len(w.database.String()) + len(w.kernel.String()) }
@@ -86,7 +87,7 @@ func settle(t *testing.T, w *watchers) {
 		if now := size(); now != before {
 			before, since = now, time.Now()
 		}
-		return time.Since(since) > 700*time.Millisecond, fmt.Sprintf("flows %q\ndatabase %q\nkernel %q", w.flows, w.database, w.kernel)
+		return time.Since(since) > 2*time.Second, fmt.Sprintf("flows %q\ndatabase %q\nkernel %q", w.flows, w.database, w.kernel)
 	})
 	w.flows.reset()
 	w.database.reset()
