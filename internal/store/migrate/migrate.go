@@ -13,6 +13,7 @@
 //	{{.Int}}      64 bits; {{.Bool}} truth; {{.Bytes}} bytes of any length
 //	{{.Serial}}   a primary key that counts; the ids of deleted rows may come again
 //	{{.Table}}    after the closing parenthesis of a table
+//	{{.Narrow}}   in its place for a table of short rows, which then lie in the order of the primary key
 //
 // Every table of a store.Table has: id {{.Key 36}} NOT NULL PRIMARY KEY, project_id {{.Key 255}},
 // revision {{.Int}} NOT NULL, body {{.Body}} NOT NULL. MariaDB's index entries hold at most 3072 bytes, four a
@@ -39,8 +40,8 @@ var files embed.FS
 
 // words are what a template may say in one dialect.
 type words struct {
-	Long, Body, Int, Bool, Bytes, Serial, Table string
-	text                                        func(n int) string
+	Long, Body, Int, Bool, Bytes, Serial, Table, Narrow string
+	text                                                func(n int) string
 }
 
 // Key is text that identifies.
@@ -70,8 +71,9 @@ func wordsOf(dialect string) (words, goose.Dialect, error) {
 			Long: "LONGTEXT", Body: "LONGTEXT", Int: "BIGINT", Bool: "BOOLEAN", Bytes: "LONGBLOB",
 			Serial: "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY",
 			// Without padding: 'a' and 'a ' differ, as they do on the other databases.
-			Table: " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin",
-			text:  func(n int) string { return fmt.Sprintf("VARCHAR(%d)", n) },
+			Table:  " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin",
+			Narrow: " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin",
+			text:   func(n int) string { return fmt.Sprintf("VARCHAR(%d)", n) },
 		}, goose.DialectMySQL, nil
 	}
 	return words{}, "", fmt.Errorf("migrate: no dialect %q", dialect)

@@ -42,4 +42,4 @@ CREATE TABLE free_range (
     first {{.Key 32}} NOT NULL,
     last {{.Key 32}} NOT NULL,
     PRIMARY KEY (pool, first)
-){{.Table}};
+){{.Narrow}};

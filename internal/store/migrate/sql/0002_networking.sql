@@ -34,7 +34,7 @@ CREATE TABLE segment_claims (
     segmentation_id {{.Int}} NOT NULL,
     segment_id {{.Key 36}} NOT NULL,
     PRIMARY KEY (network_type, physical_network, segmentation_id)
-){{.Table}};
+){{.Narrow}};
 
 -- Where tunnels to a host end.
 CREATE TABLE tunnel_endpoints (
@@ -42,7 +42,7 @@ CREATE TABLE tunnel_endpoints (
     tunnel_type {{.Key 32}} NOT NULL,
     ip_address {{.Key 64}} NOT NULL,
     PRIMARY KEY (tunnel_type, host)
-){{.Table}};
+){{.Narrow}};
 CREATE UNIQUE INDEX tunnel_endpoints_ip ON tunnel_endpoints (tunnel_type, ip_address);
 
 CREATE TABLE subnets (
@@ -83,7 +83,7 @@ CREATE TABLE ip_allocations (
     port_id {{.Key 36}} NOT NULL,
     network_id {{.Key 36}} NOT NULL,
     PRIMARY KEY (subnet_id, ip)
-){{.Table}};
+){{.Narrow}};
 CREATE INDEX ip_allocations_port ON ip_allocations (port_id);
 CREATE INDEX ip_allocations_network ON ip_allocations (network_id);
 CREATE INDEX ip_allocations_ip ON ip_allocations (ip);
@@ -96,7 +96,7 @@ CREATE TABLE binding_levels (
     driver {{.Key 64}} NOT NULL,
     segment_id {{.Key 36}} NOT NULL,
     PRIMARY KEY (port_id, host, level)
-){{.Table}};
+){{.Narrow}};
 CREATE INDEX binding_levels_segment ON binding_levels (segment_id);
 
 -- What each entity of each host said of a port; a row changes only when the answer does.
@@ -108,14 +108,14 @@ CREATE TABLE provisioning (
     state {{.Int}} NOT NULL,
     detail {{.Long}} NOT NULL,
     PRIMARY KEY (port_id, entity, host)
-){{.Table}};
+){{.Narrow}};
 
 -- Interfaces that hosts report, also those whose port is not bound there (yet).
 CREATE TABLE plugged_interfaces (
     port_id {{.Key 36}} NOT NULL,
     host {{.Key 255}} NOT NULL,
     PRIMARY KEY (port_id, host)
-){{.Table}};
+){{.Narrow}};
 
 -- The DHCP hosts of a network.
 CREATE TABLE dhcp_hosts (
@@ -123,7 +123,7 @@ CREATE TABLE dhcp_hosts (
     host {{.Key 255}} NOT NULL,
     port_id {{.Key 36}} NOT NULL,
     PRIMARY KEY (network_id, host)
-){{.Table}};
+){{.Narrow}};
 CREATE INDEX dhcp_hosts_host ON dhcp_hosts (host);
 
 CREATE TABLE rbac_policies (
@@ -167,7 +167,7 @@ CREATE TABLE port_security_groups (
     security_group_id {{.Key 36}} NOT NULL,
     port_id {{.Key 36}} NOT NULL,
     PRIMARY KEY (security_group_id, port_id)
-){{.Table}};
+){{.Narrow}};
 CREATE INDEX port_security_groups_port ON port_security_groups (port_id);
 
 -- One row a role of a host's agent; connected and server change when a session begins or ends, never by heartbeats.

@@ -8,7 +8,7 @@ CREATE TABLE quotas (
     used {{.Int}} NOT NULL,
     hard_limit {{.Int}},
     PRIMARY KEY (project_id, resource)
-){{.Table}};
+){{.Narrow}};
 INSERT INTO quotas (project_id, resource, used) SELECT project_id, 'network', COUNT(*) FROM networks WHERE project_id <> '' GROUP BY project_id;
 INSERT INTO quotas (project_id, resource, used) SELECT project_id, 'subnet', COUNT(*) FROM subnets WHERE project_id <> '' GROUP BY project_id;
 INSERT INTO quotas (project_id, resource, used) SELECT project_id, 'port', COUNT(*) FROM ports WHERE project_id <> '' GROUP BY project_id;
@@ -21,7 +21,7 @@ CREATE TABLE tags (
     object_id {{.Key 36}} NOT NULL,
     tag {{.Text 255}} NOT NULL,
     PRIMARY KEY (object_id, tag)
-){{.Table}};
+){{.Narrow}};
 CREATE INDEX tags_tag ON tags (tag, object_id);
 
 -- Policies become rows with bodies.
@@ -35,4 +35,4 @@ CREATE TABLE dhcp_refused (
     network_id {{.Key 36}} NOT NULL,
     host {{.Key 255}} NOT NULL,
     PRIMARY KEY (network_id, host)
-){{.Table}};
+){{.Narrow}};
