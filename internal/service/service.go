@@ -7,17 +7,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"isospin/internal/rest"
 	"isospin/internal/store"
 )
-
-// Plugin is a server-side feature: ml2, security groups, agents.
-type Plugin interface {
-	Name() string
-	// Extensions are the aliases that it implements.
-	Extensions() []string
-	Bindings() []rest.Binding
-}
 
 // Op is what a write does.
 type Op uint8
