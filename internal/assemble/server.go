@@ -245,8 +245,11 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
 		network, addr = "unix", path
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // a killed process leaves its socket
-			return nil, fmt.Errorf("old socket: %w", err)
+		// A killed process leaves its socket. Anything else of that name is a mistake, for Listen to tell.
+		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
+			if err := os.Remove(path); err != nil {
+				return nil, fmt.Errorf("old socket: %w", err)
+			}
 		}
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, network, addr)
