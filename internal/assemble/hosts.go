@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -61,7 +62,7 @@ func (h *Hosts) Add(ctx context.Context, c *config.Server, name string, servers 
 	if err := hostcred.WriteFile(out, e); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s holds what the agent of %s needs, its private key too\n", out, name)
+	_, err = fmt.Fprintf(w, "%s holds what the agent of %s needs, its private key too; it will call %s\n", out, name, strings.Join(servers, ", "))
 	return err
 }
 

@@ -97,8 +97,11 @@ func (c *Client) Network(ctx context.Context, ref string) (Network, error) {
 	if err := networks.ExtractNetworksInto(pages, &found); err != nil {
 		return n, fmt.Errorf("read networks: %w", err)
 	}
+	if len(found) == 0 {
+		return n, fmt.Errorf("no network is called %q", ref)
+	}
 	if len(found) != 1 {
-		return n, fmt.Errorf("%d networks are called %q, want one", len(found), ref)
+		return n, fmt.Errorf("%d networks are called %q: give the id", len(found), ref)
 	}
 	return found[0], nil
 }

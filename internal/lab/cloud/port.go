@@ -112,8 +112,11 @@ func (c *Client) FindPort(ctx context.Context, ref string) (Port, error) {
 	if err != nil {
 		return Port{}, err
 	}
+	if len(found) == 0 {
+		return Port{}, fmt.Errorf("no port is called %q", ref)
+	}
 	if len(found) != 1 {
-		return Port{}, fmt.Errorf("%d ports are called %q, want one", len(found), ref)
+		return Port{}, fmt.Errorf("%d ports are called %q: give the id", len(found), ref)
 	}
 	return found[0], nil
 }
