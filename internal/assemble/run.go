@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 
 	"isospin/internal/auth"
@@ -40,6 +41,7 @@ type Server struct {
 	who      auth.Authenticator
 	rules    *policy.Reloader
 	keeper   *hostcred.Keeper
+	lock     *os.File     // of the state folder
 	listener net.Listener // the API's
 	sessions net.Listener // the hosts'
 	parts    []lifecycle.Part
@@ -60,6 +62,9 @@ func NewServer(ctx context.Context, c *config.Server, env Env, extra ...ml2.Mech
 		}
 	}
 	if s.rules, err = NewPolicy(c, env); err != nil {
+		return s, err
+	}
+	if s.lock, err = sole(c); err != nil {
 		return s, err
 	}
 	if s.store, err = OpenStore(ctx, c, env, false); err != nil {
@@ -191,6 +196,9 @@ func (s *Server) Close() error {
 	}
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -256,7 +256,7 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	return l, nil
+	return bounded(l), nil
 }
 
 // Routes joins the API, the identity and what a process tells of itself on one address.

@@ -19,7 +19,7 @@ func TestSQLitePaths(t *testing.T) {
 
 func TestURLsThatAreNone(t *testing.T) {
 	for url, want := range map[string]string{
-		"isospin.db": "no connection URL", "oracle://a/b": `"oracle"`, "sqlite:///proc/none/isospin.db": "unable to open",
+		"isospin.db": "no connection URL", "oracle://a/b": `"oracle"`, "sqlite:///proc/none/isospin.db": "no such file",
 		"postgresql+psycopg2://nobody@127.0.0.1:1/none": "postgres", "mysql+pymysql://nobody@127.0.0.1:1/none": "mariadb",
 	} {
 		s, err := Open(context.Background(), url, Options{Upgrade: true})
