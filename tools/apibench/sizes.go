@@ -46,4 +46,3 @@ func (b *bench) sizes(sizes []int) {
 		return n, err
 	})
 }
-
