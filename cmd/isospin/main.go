@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -28,6 +29,10 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is main with its surroundings as arguments; the result is the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
+	if os.Getenv("GOGC") == "" {
+		// The heap is small and most of it short-lived: collecting half as often costs some megabytes and saves a core's twentieth.
+		debug.SetGCPercent(200)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := &cobra.Command{Use: "isospin", Short: "OpenStack Networking in one file", Version: version,

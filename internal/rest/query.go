@@ -256,6 +256,10 @@ func allDigits(s string) bool {
 func (q *listQuery) orderExprs(e *endpoint, d store.Dialect) []store.Order {
 	var out []store.Order
 	for _, k := range q.sort {
+		if k.attr.Name == "id" {
+			// Nothing that comes behind it can decide any more, and the key's index gives the order.
+			return q.turned(append(out, store.Order{Expr: "id", Desc: k.desc}))
+		}
 		column, ok := e.table.ColumnOf(k.attr.Name)
 		if ok {
 			out = append(out, store.Order{Expr: "COALESCE(" + column + ", " + zero(k.attr) + ")", Desc: k.desc})
@@ -268,13 +272,17 @@ func (q *listQuery) orderExprs(e *endpoint, d store.Dialect) []store.Order {
 		}
 		out = append(out, store.Order{Expr: expr, Desc: k.desc})
 	}
-	out = append(out, store.Order{Expr: "id"})
+	return q.turned(append(out, store.Order{Expr: "id"}))
+}
+
+// turned is an order, turned round for a reverse page.
+func (q *listQuery) turned(order []store.Order) []store.Order {
 	if q.reverse {
-		for i := range out {
-			out[i].Desc = !out[i].Desc
+		for i := range order {
+			order[i].Desc = !order[i].Desc
 		}
 	}
-	return out
+	return order
 }
 
 func zero(a apidef.Attribute) string {

@@ -431,7 +431,14 @@ func portFilters() map[string]rest.Filter {
 func addressCond(byKey map[string][]string) store.Cond {
 	var all []store.Cond
 	if v := byKey["ip_address"]; v != nil {
-		all = append(all, store.In("ip_address", v))
+		ips := make([]string, len(v))
+		for i, x := range v {
+			ips[i] = x // what is no address finds nothing
+			if a, err := netip.ParseAddr(x); err == nil {
+				ips[i] = ipam.Hex(a)
+			}
+		}
+		all = append(all, store.In("ip", ips))
 	}
 	if v := byKey["subnet_id"]; v != nil {
 		all = append(all, store.In("subnet_id", v))

@@ -85,7 +85,6 @@ CREATE TABLE ip_allocations (
     PRIMARY KEY (subnet_id, ip)
 ){{.Narrow}};
 CREATE INDEX ip_allocations_port ON ip_allocations (port_id);
-CREATE INDEX ip_allocations_network ON ip_allocations (network_id);
 CREATE INDEX ip_allocations_ip ON ip_allocations (ip);
 
 -- From the network's own segment (level 0) down to the one that the host carries.
