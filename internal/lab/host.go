@@ -53,10 +53,7 @@ func (l *Lab) makeHost(ctx context.Context, s *state, h *Host) error {
 	if err := inside.Address(tunnels, s.underlay(h)); err != nil {
 		return err
 	}
-	if err := inside.Up(tunnels); err != nil || h.Mechanism != OpenVSwitch {
-		return err
-	}
-	return l.pinRoute(ctx, s, h)
+	return inside.Up(tunnels)
 }
 
 // HostCut unplugs a host's cables in the fabric; no networks named: those to the server and to other

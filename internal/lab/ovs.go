@@ -74,26 +74,6 @@ func (l *Lab) startForwarding(ctx context.Context, s *state, h *Host) error {
 	return l.vsctl(ctx, s, h, "set", "Open_vSwitch", ".", fmt.Sprintf("external_ids:lab-start=%d-%d", ref.PID, ref.Start))
 }
 
-// pinRoute tells a host's switch the way to the others' tunnels. Its userspace datapath reads the host's routes, forgets
-// and reads them again with every change of any device, and packets that are translated between the two are dropped; a
-// route that it was told stays. The tunnels' address must be set.
-func (l *Lab) pinRoute(ctx context.Context, s *state, h *Host) error {
-	ctl := filepath.Join(l.ovsDir(h.Name), "ovs-vswitchd.ctl")
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		out, err := exec.CommandContext(ctx, "ovs-appctl", "-t", ctl, "ovs/route/add", s.underlay(h).Masked().String(), "br-underlay").CombinedOutput()
-		if err == nil {
-			return nil
-		}
-		select { // It refuses until it has seen the address.
-		case <-ctx.Done():
-			return fmt.Errorf("route of host %s to tunnels: %w: %s", h.Name, err, out)
-		case <-time.After(pause):
-		}
-	}
-}
-
 // SwitchRestart kills a host's vswitchd and starts it again, as after a crash: its database is as it was, all flows are gone.
 func (l *Lab) SwitchRestart(ctx context.Context, host string) error {
 	s, h, err := l.host(host)
@@ -106,10 +86,7 @@ func (l *Lab) SwitchRestart(ctx context.Context, host string) error {
 	if err := l.end(ctx, host+"/vswitch", true); err != nil {
 		return err
 	}
-	if err := l.startForwarding(ctx, s, h); err != nil {
-		return err
-	}
-	return l.pinRoute(ctx, s, h)
+	return l.startForwarding(ctx, s, h)
 }
 
 func bridgeArgs(h *Host) []string {

@@ -81,7 +81,7 @@ func TestDemo(t *testing.T) {
 
 // TestDemoInterrupted presses Ctrl-C at ever later moments of the demo.
 func TestDemoInterrupted(t *testing.T) {
-	for _, moment := range []string{"", "A server and hosts", "openstack network agent list", "boot --host h2", "seen on h2", "A GRE network", "gina on h1", "agent kill"} {
+	for _, moment := range []string{"with real packets", "A server and hosts", "openstack network agent list", "boot --host h2", "seen on h2", "A GRE network", "gina on h1", "agent kill"} {
 		cmd, dir, out := demo(t)
 		until(t, 60*time.Second, moment, func() (bool, string) { return strings.Contains(out.String(), moment), out.String() })
 		must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGINT))

@@ -160,8 +160,8 @@ func (st *steady) stop(t *testing.T) (lost int) {
 	return len(gaps)
 }
 
-// unharmed runs do under a ping of which no packet may be lost. do must not plug or unplug anything: Open vSwitch's
-// userspace datapath loses a packet in three of ten such changes, to whatever bridge and without any agent.
+// unharmed runs do under a ping of which no packet may be lost. do must not make or remove devices: tunnels of Open vSwitch's
+// userspace datapath lose a packet now and then when it sees one come or go, also without any agent (docs/design/lab.md).
 func (s *stack) unharmed(t *testing.T, from, ip string, do func()) {
 	t.Helper()
 	p := s.start(t, from, ip)
