@@ -36,16 +36,17 @@ finish() { # whatever happened: nothing stays
 	fi
 }
 at='the start'
-trap finish EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+trap '' INT TERM HUP # Not between a folder that is made and its name that is kept.
 if [ -n "${DEMO_DIR:-}" ]; then # a folder to work in, which is made and removed
 	mkdir "$DEMO_DIR"
 	dir=$DEMO_DIR
 else
 	dir=$(mktemp -d /tmp/isospin-demo.XXXXXX)
 fi
+trap finish EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 export ISOSPIN_LAB=$dir/lab
 
 # --- how it is told
