@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"isospin/internal/config"
 	"isospin/internal/service/ml2"
@@ -24,6 +26,12 @@ func Checkers() []store.Checker {
 
 // CheckDatabase is `isospin db check`: columns against bodies, table by table.
 func CheckDatabase(ctx context.Context, c *config.Server, env Env, out io.Writer) error {
+	if c.Database.Connection.Embedded() && !c.Isospin.Memory {
+		// To open one would make one, and an empty database always agrees.
+		if _, err := os.Stat(filepath.Join(c.State.Dir, "isospin.db")); err != nil {
+			return fmt.Errorf("there is no database to check: %w", err)
+		}
+	}
 	st, err := OpenStore(ctx, c, env, false)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (l *Link) session(ctx context.Context, server string, h Handler) (opened bo
 		return false, errors.Join(err, errors.New("the server did not begin with a welcome"))
 	}
 	l.setState(State{Connected: true, Server: welcome.Server, Since: l.o.Clock.Now()})
-	l.o.Log.Info("session open", "host", l.Host(), "server", welcome.Server)
+	l.o.Log.Debug("session open", "host", l.Host(), "server", welcome.Server)
 	h.Opened(welcome.Server)
 	sending := make(chan struct{})
 	go func() {

@@ -27,6 +27,9 @@ type Options struct {
 // ErrSchema is wrapped when the database's schema is older than this build needs.
 var ErrSchema = errors.New("the database needs `isospin db upgrade`")
 
+// ErrNewer is wrapped when the database's schema is newer than this build can work with.
+var ErrNewer = errors.New("the database belongs to a newer Isospin")
+
 // backend is an engine.Backend whose schema can be upgraded.
 type backend interface {
 	engine.Backend
@@ -53,14 +56,21 @@ func Open(ctx context.Context, url string, o Options) (*engine.Engine, error) {
 
 func prepare(ctx context.Context, b backend, o Options) error {
 	if o.Upgrade {
-		_, err := b.Upgrade(ctx, o.schema())
-		return err
+		if _, err := b.Upgrade(ctx, o.schema()); err != nil {
+			return err
+		}
 	}
 	have, want, err := b.Versions(ctx, o.schema())
-	if err == nil && have < want {
-		err = fmt.Errorf("schema version %d, needed %d: %w", have, want, ErrSchema)
+	switch {
+	case err != nil:
+		return err
+	case have < want:
+		return fmt.Errorf("schema version %d, needed %d: %w", have, want, ErrSchema)
+	case have > want+1:
+		// The version after this build's still keeps what this build reads; a later one need not.
+		return fmt.Errorf("schema version %d, this build knows %d: %w", have, want, ErrNewer)
 	}
-	return err
+	return nil
 }
 
 // Upgrade brings a database's schema to this build's version and returns how many versions it applied.

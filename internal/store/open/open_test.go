@@ -2,8 +2,12 @@ package open
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"isospin/internal/store/migrate"
 )
 
 func TestSQLitePaths(t *testing.T) {
@@ -25,6 +29,25 @@ func TestURLsThatAreNone(t *testing.T) {
 		s, err := Open(context.Background(), url, Options{Upgrade: true})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s opened %v: %v", url, s, err)
+		}
+	}
+}
+
+func TestANewerDatabaseIsRefused(t *testing.T) {
+	ctx := context.Background()
+	url := "sqlite:///" + t.TempDir() + "/isospin.db"
+	own := migrate.Own()
+	later := migrate.Folder{FS: fstest.MapFS{
+		"sql/9001_later.sql":  {Data: []byte("CREATE TABLE later (id {{.Int}} NOT NULL){{.Table}};\n")},
+		"sql/9002_latest.sql": {Data: []byte("CREATE TABLE latest (id {{.Int}} NOT NULL){{.Table}};\n")},
+	}, Dir: "sql"}
+	if _, err := Upgrade(ctx, url, Options{Schema: append(own, later)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, upgrade := range []bool{true, false} {
+		s, err := Open(ctx, url, Options{Upgrade: upgrade})
+		if !errors.Is(err, ErrNewer) {
+			t.Errorf("upgrade %v: opened %v: %v", upgrade, s, err)
 		}
 	}
 }
