@@ -90,14 +90,15 @@ func (s *speech) speak(v View, entity string, r Reporter, all bool) {
 		s.touchAll(entity)
 	}
 	for id := range s.touched[entity] {
-		if s.speakOf(v, entity, id, r) {
+		if s.speakOf(v, entity, id, r, all) {
 			delete(s.touched[entity], id)
 		}
 	}
 }
 
-// speakOf reports one port; final says that nothing is awaited that would not be told.
-func (s *speech) speakOf(v View, entity, id string, r Reporter) (final bool) {
+// speakOf reports one port; final says that nothing is awaited that would not be told. whole says that everything is looked at,
+// as after a start, when servers may believe what is no longer true.
+func (s *speech) speakOf(v View, entity, id string, r Reporter, whole bool) (final bool) {
 	k := statusKey{entity, id}
 	before, spoken := s.said[k]
 	report, ok := r.Report(v, id)
@@ -112,7 +113,11 @@ func (s *speech) speakOf(v View, entity, id string, r Reporter) (final bool) {
 	state := s.judge(entity, id, report)
 	if !spoken || before != state {
 		s.said[k] = state
-		s.say(status(k, state))
+		// That a port which has just come has no interface yet is what every server takes for granted: of a thousand
+		// ports bound before their guests are there, not one has to be written down for it.
+		if spoken || whole || state.State != wire.State_UNPLUGGED {
+			s.say(status(k, state))
+		}
 	}
 	return state.State != wire.State_PENDING && state.State != wire.State_FAILED
 }
