@@ -276,7 +276,6 @@ func ones(bits uint8) value {
 }
 
 func (v value) and(w value) value { return value{v.hi & w.hi, v.lo & w.lo} }
-func (v value) isZero() bool      { return v == value{} }
 
 // prefix gives the length of v as a left-aligned mask of so many bits, or -1.
 func (v value) prefix(bits uint8) int {

@@ -16,7 +16,7 @@ import (
 // OffloadOff turns off transmit checksum offload, and with it segmentation offload, of a device.
 func (p *Place) OffloadOff(name string) error {
 	return p.socket(unix.AF_INET, unix.SOCK_DGRAM, 0, func(fd int) error {
-		type value struct{ cmd, data uint32 }
+		type value struct{ cmd, _ uint32 } // the second is the setting: 0, off
 		// The kernel reads value through the pointer that follows the name.
 		var request struct {
 			name  [unix.IFNAMSIZ]byte

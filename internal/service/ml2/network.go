@@ -282,7 +282,7 @@ func (p networks) Delete(ctx context.Context, tx store.WriteTx, cur model.Networ
 		}
 	}
 	for i := range ps {
-		if err := (ports{p.Plugin}).remove(ctx, tx, ps[i]); err != nil {
+		if err := ports(p).remove(ctx, tx, ps[i]); err != nil {
 			return err
 		}
 	}
@@ -291,7 +291,7 @@ func (p networks) Delete(ctx context.Context, tx store.WriteTx, cur model.Networ
 		return err
 	}
 	for i := range subs {
-		if err := (subnets{p.Plugin}).remove(ctx, tx, &cur, subs[i]); err != nil {
+		if err := subnets(p).remove(ctx, tx, &cur, subs[i]); err != nil {
 			return err
 		}
 	}

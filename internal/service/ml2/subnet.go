@@ -66,7 +66,7 @@ func (p subnets) Create(ctx context.Context, tx store.WriteTx, in rest.Input[mod
 		return s, err
 	}
 	if ipam.AutoAddress(&s) {
-		if err := (ports{p.Plugin}).autoAddress(ctx, tx, &n); err != nil {
+		if err := ports(p).autoAddress(ctx, tx, &n); err != nil {
 			return s, err
 		}
 	}
@@ -191,7 +191,7 @@ func (p subnets) vacate(ctx context.Context, tx store.WriteTx, n *model.Network,
 			return err
 		}
 		port.FixedIPs = rest
-		if err := (ports{p.Plugin}).save(ctx, tx, n, &users[i], &port, nil); err != nil {
+		if err := ports(p).save(ctx, tx, n, &users[i], &port, nil); err != nil {
 			return err
 		}
 	}

@@ -87,7 +87,7 @@ func (p groups) Delete(ctx context.Context, tx store.WriteTx, cur model.Security
 		return err
 	}
 	for i := range rs {
-		if err := (rules{p.Plugin}).drop(ctx, tx, &rs[i]); err != nil {
+		if err := rules(p).drop(ctx, tx, &rs[i]); err != nil {
 			return err
 		}
 	}
