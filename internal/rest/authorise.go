@@ -150,7 +150,7 @@ func (e *endpoint) targets(ctx context.Context, tx store.Tx, rows []store.Row) (
 
 // seen tells whether the caller may see the row; what it may not see does not exist for it.
 func (s *Server) seen(ctx context.Context, tx store.Tx, e *endpoint, row store.Row) (*target, bool, error) {
-	rule := "get_" + e.res.Name
+	rule := "get_" + e.noun
 	p := principal(ctx)
 	switch s.Policy.Verdict(p, rule) {
 	case policy.Always:
@@ -168,7 +168,7 @@ func (s *Server) seen(ctx context.Context, tx store.Tx, e *endpoint, row store.R
 // mayWrite judges a create, update or delete: the whole first, then each guarded attribute that was given.
 func (s *Server) mayWrite(ctx context.Context, tx store.Tx, e *endpoint, verb string, given map[string]json.RawMessage, row *store.Row) error {
 	p := principal(ctx)
-	rule := verb + "_" + e.res.Name
+	rule := verb + "_" + e.noun
 	var t *target
 	// Targets cost reads, so they are made only when a rule cannot be decided from the caller alone.
 	build := func() error {

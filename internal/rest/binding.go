@@ -138,7 +138,8 @@ type Options struct {
 	Facts   Facts
 	Actor   Actor
 	Parents []Parent
-	// ParentColumn is the column that holds the URL's parent id, for sub-resources.
+	// ParentColumn is the column that holds the URL's parent id, for sub-resources; the body has a member of the same name, by which
+	// rules find the parent ("ext_parent:project_id").
 	ParentColumn string
 	// NotFound makes the fault for an absent id.
 	NotFound func(id string) error

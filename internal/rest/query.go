@@ -109,7 +109,7 @@ func (s *Server) filter(ctx context.Context, e *endpoint, name string, values []
 		return store.Cond{}, fault.HTTPBadRequest("Invalid filter: " + printable(name) + " is not an attribute of " + e.res.Name + " to filter on.")
 	}
 	// A filter on what the caller may not see must not tell anything (upstream-faults.md).
-	if s.Policy.Verdict(principal(ctx), "get_"+e.res.Name+":"+hides(name)) == policy.Never {
+	if s.Policy.Verdict(principal(ctx), "get_"+e.noun+":"+hides(name)) == policy.Never {
 		return store.Expr("1 = 0"), nil
 	}
 	if e.res.Taggable {

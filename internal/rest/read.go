@@ -121,7 +121,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, e *endpoint, paren
 
 // page reads the rows of one page, in the order of the answer.
 func (s *Server) page(ctx context.Context, tx store.Tx, e *endpoint, q *listQuery) ([]store.Row, error) {
-	if s.Policy.Verdict(principal(ctx), "get_"+e.res.Name) == policy.Never {
+	if s.Policy.Verdict(principal(ctx), "get_"+e.noun) == policy.Never {
 		return nil, nil // not a refusal: behaviour.md, section 5
 	}
 	visible := s.visible(ctx, e)
@@ -150,8 +150,11 @@ func (s *Server) page(ctx context.Context, tx store.Tx, e *endpoint, q *listQuer
 
 // visible is what limits callers who do not see everything.
 func (s *Server) visible(ctx context.Context, e *endpoint) store.Cond {
-	if s.Policy.Verdict(principal(ctx), "get_"+e.res.Name) == policy.Always {
+	if s.Policy.Verdict(principal(ctx), "get_"+e.noun) == policy.Always {
 		return store.Cond{}
+	}
+	if e.Options.Visible == nil && e.parent != nil {
+		return store.Cond{} // the parent was looked at
 	}
 	if e.Options.Visible == nil {
 		return store.Eq("project_id", principal(ctx).ProjectID)
@@ -161,7 +164,7 @@ func (s *Server) visible(ctx context.Context, e *endpoint) store.Cond {
 
 // filterSeen drops rows that policy hides although SQL found them.
 func (s *Server) filterSeen(ctx context.Context, tx store.Tx, e *endpoint, rows []store.Row) ([]store.Row, error) {
-	p, rule := principal(ctx), "get_"+e.res.Name
+	p, rule := principal(ctx), "get_"+e.noun
 	if len(rows) == 0 || s.Policy.Verdict(p, rule) == policy.Always {
 		return rows, nil
 	}

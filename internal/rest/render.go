@@ -107,7 +107,7 @@ func (s *Server) keep(ctx context.Context, e *endpoint, drop, only map[string]bo
 	}
 	var hidden map[string]bool
 	for _, name := range perRow {
-		if !s.Policy.Allow(principal(ctx), "get_"+e.res.Name+":"+name, ts[i]) {
+		if !s.Policy.Allow(principal(ctx), "get_"+e.noun+":"+name, ts[i]) {
 			if hidden == nil {
 				hidden = map[string]bool{}
 			}

@@ -53,6 +53,7 @@ type readRule struct{ name, rule string }
 type endpoint struct {
 	Binding
 	res     *apidef.Resource
+	noun    string     // what policy rules call it: "port", and below a parent "floatingip_port_forwarding"
 	strip   []readRule // attributes that may have a read rule of their own, now or after a reload
 	guarded []string   // attributes that have a write rule of their own
 	hidden  map[string]bool
@@ -73,12 +74,12 @@ func New(c Config, bindings ...Binding) (*Server, error) {
 				return nil, err
 			}
 		}
-		e := &endpoint{Binding: b, res: res, subs: map[string]*endpoint{}, hidden: map[string]bool{}}
+		e := &endpoint{Binding: b, res: res, noun: s.noun(res), subs: map[string]*endpoint{}, hidden: map[string]bool{}}
 		for _, a := range res.Attributes {
 			if a.Hidden {
 				e.hidden[a.Name] = true
 			} else {
-				e.strip = append(e.strip, readRule{a.Name, "get_" + res.Name + ":" + a.Name})
+				e.strip = append(e.strip, readRule{a.Name, "get_" + e.noun + ":" + a.Name})
 			}
 			if a.Guarded {
 				e.guarded = append(e.guarded, a.Name)
@@ -105,6 +106,9 @@ func New(c Config, bindings ...Binding) (*Server, error) {
 				return nil, fmt.Errorf("rest: %s has an unknown parent %s", res.Collection, res.Parent)
 			}
 			e.parent.subs[res.Path] = e
+			if e.table != nil && e.parent.table != nil {
+				e.Options.Parents = append([]Parent{{Prefix: "ext_parent", Ref: e.Options.ParentColumn, Table: e.parent.table}}, e.Options.Parents...)
+			}
 			continue
 		}
 		s.endpoints[strings.Trim(res.Prefix+"/"+res.Path, "/")] = e
@@ -112,6 +116,14 @@ func New(c Config, bindings ...Binding) (*Server, error) {
 		s.endpoints[strings.Trim(res.Prefix+"/"+res.Collection, "/")] = e
 	}
 	return s, nil
+}
+
+// noun is what policy rules call a resource: below a parent both names (neutron/api/v2/base.py).
+func (s *Server) noun(res *apidef.Resource) string {
+	if up, ok := s.Registry.Resource(res.Parent); ok && res.Parent != "" {
+		return up.Name + "_" + res.Name
+	}
+	return res.Name
 }
 
 // ServeHTTP answers one request.

@@ -53,6 +53,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, e *endpoint, par
 		}
 		rows := make([]store.Row, len(in))
 		for i, it := range in {
+			if column := e.Options.ParentColumn; parent != "" && column != "" {
+				it.full[column] = mustJSON(parent) // for policy, and for the model where it has such a field
+			}
 			if err := s.referencesSeen(ctx, tx, e, it.full); err != nil {
 				return err
 			}
@@ -231,7 +234,7 @@ func (s *Server) bound(tx store.WriteTx, e *endpoint, row store.Row) {
 // mayAct judges a member action by the rule of its own name; one without a rule by that of an update.
 func (s *Server) mayAct(ctx context.Context, tx store.Tx, e *endpoint, action string, row *store.Row) error {
 	if !s.Policy.Has(action) {
-		action = "update_" + e.res.Name
+		action = "update_" + e.noun
 	}
 	ts, err := e.targets(ctx, tx, []store.Row{*row})
 	if err != nil {
@@ -258,6 +261,9 @@ func (s *Server) locked(ctx context.Context, tx store.WriteTx, e *endpoint, pare
 	if e.parent != nil {
 		if err := s.parentSeen(ctx, tx, e, parent); err != nil {
 			return row, err
+		}
+		if above, ok := textMember(row.Body, e.Options.ParentColumn); ok && above != parent {
+			return row, e.notFound(id)
 		}
 	}
 	_, ok, err := s.seen(ctx, tx, e, row)
@@ -291,7 +297,7 @@ func (s *Server) referencesSeen(ctx context.Context, tx store.Tx, e *endpoint, f
 		raw, ok := full[p.Ref]
 		up := s.byTable[p.Table.TableName()]
 		if !ok || p.Missing == nil || up == nil || string(raw) == "null" ||
-			s.Policy.Verdict(principal(ctx), "get_"+up.res.Name) == policy.Always {
+			s.Policy.Verdict(principal(ctx), "get_"+up.noun) == policy.Always {
 			continue // the controller, who needs the parent anyway, finds out whether it exists
 		}
 		id := text(raw)
