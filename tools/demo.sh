@@ -17,43 +17,57 @@ if [ "$(id -u)" != 0 ]; then
 	exit 1
 fi
 
-dir='' client=''
-finish() { # whatever happened: nothing stays
-	local status=$?
-	trap '' INT TERM HUP
-	case $status in
-	0) ;;
-	129 | 130 | 143) printf '\n%s\n' "interrupted; taking everything down" >&2 ;;
-	*)
-		echo "the demo failed at: $at" >&2
-		[ -z "$dir" ] || tail -n 15 "$ISOSPIN_LAB"/server/server.log "$ISOSPIN_LAB"/hosts/*/agent.log >&2 2>/dev/null || true
-		;;
-	esac
-	[ -z "$client" ] || kill "$client" 2>/dev/null || true
-	if [ -n "$dir" ]; then
-		isospin lab down >/dev/null 2>&1 || [ ! -e "$ISOSPIN_LAB" ] || isospin lab down >&2 || true
-		rm -rf "$dir"
+# --- whatever happens, nothing stays
+#
+# The demo itself runs in a session of its own, below a shell that does nothing but wait for it and clean up. Interrupts are
+# that shell's: bash 5.2 may run a trap in the middle of a command substitution, and then takes the trap for its text.
+
+if [ -z "${DEMO_DIR_MADE:-}" ]; then
+	demo='' caught=''
+	interrupted() { # STATUS
+		caught=$1
+		[ -z "$demo" ] || kill -TERM -- "-$demo" 2>/dev/null || kill -TERM "$demo" 2>/dev/null || true
+	}
+	trap '' INT TERM HUP # Not between a folder that is made and its name that is kept.
+	if [ -n "${DEMO_DIR:-}" ]; then # a folder to work in, which is made and removed
+		mkdir "$DEMO_DIR"
+		dir=$DEMO_DIR
+	else
+		dir=$(mktemp -d /tmp/isospin-demo.XXXXXX)
 	fi
-}
-at='the start'
-trap '' INT TERM HUP # Not between a folder that is made and its name that is kept.
-if [ -n "${DEMO_DIR:-}" ]; then # a folder to work in, which is made and removed
-	mkdir "$DEMO_DIR"
-	dir=$DEMO_DIR
-else
-	dir=$(mktemp -d /tmp/isospin-demo.XXXXXX)
+	export DEMO_DIR_MADE=$dir ISOSPIN_LAB=$dir/lab
+	echo 'the start' >"$dir/step"
+	trap 'interrupted 129' HUP
+	trap 'interrupted 130' INT
+	trap 'interrupted 143' TERM
+	setsid env --default-signal=INT,QUIT,HUP,TERM ./tools/demo.sh &
+	demo=$!
+	[ -z "$caught" ] || interrupted "$caught"
+	status=0
+	while :; do # A signal ends a wait before its time.
+		wait "$demo" && status=0 || status=$?
+		kill -0 "$demo" 2>/dev/null || break
+	done
+	trap '' INT TERM HUP
+	kill -TERM -- "-$demo" 2>/dev/null || true # what the demo left running of its own
+	if [ -n "$caught" ]; then
+		status=$caught
+		printf '\n%s\n' "interrupted; taking everything down" >&2
+	elif [ "$status" != 0 ]; then
+		echo "the demo failed at: $(cat "$dir/step")" >&2
+		tail -n 15 "$ISOSPIN_LAB"/server/server.log "$ISOSPIN_LAB"/hosts/*/agent.log >&2 2>/dev/null || true
+	fi
+	isospin lab down >/dev/null 2>&1 || [ ! -e "$ISOSPIN_LAB" ] || isospin lab down >&2 || true
+	rm -rf "$dir"
+	exit "$status"
 fi
-trap finish EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
-export ISOSPIN_LAB=$dir/lab
+dir=$DEMO_DIR_MADE
 
 # --- how it is told
 
 steps=0
 step() {
-	at=$*
+	echo "$*" >"$dir/step"
 	steps=$((steps + 1))
 	printf '\n%s%d. %s%s\n' "$bold" "$steps" "$*" "$plain"
 }
@@ -73,7 +87,6 @@ fail() {
 
 openstack_start() {
 	coproc CLIENT { PYTHONUNBUFFERED=1 exec openstack 2>&1; }
-	client=$CLIENT_PID
 	exec {ask}>&"${CLIENT[1]}" {answers}<&"${CLIENT[0]}"
 }
 answer='' # of the last command, a line for each column that was asked for
