@@ -141,6 +141,9 @@ type Options struct {
 	// ParentColumn is the column that holds the URL's parent id, for sub-resources; the body has a member of the same name, by which
 	// rules find the parent ("ext_parent:project_id").
 	ParentColumn string
+	// RowID is the id of the row that the id in a URL below a parent stands for, where members are named by what they join to the
+	// parent (a port associated with a local address); nil: the row's own id.
+	RowID func(parent, id string) string
 	// NotFound makes the fault for an absent id.
 	NotFound func(id string) error
 }

@@ -53,7 +53,7 @@ func (s *Server) find(ctx context.Context, tx store.Tx, e *endpoint, parent, id 
 	if !plain(id) {
 		return store.Row{}, e.notFound(id)
 	}
-	where := store.Eq("id", id)
+	where := store.Eq("id", e.rowID(parent, id))
 	if e.parent != nil {
 		where = store.And(where, store.Eq(e.Options.ParentColumn, parent))
 	}

@@ -251,7 +251,7 @@ func (s *Server) locked(ctx context.Context, tx store.WriteTx, e *endpoint, pare
 	if !plain(id) {
 		return store.Row{}, e.notFound(id)
 	}
-	row, err := e.lock(ctx, tx, id)
+	row, err := e.lock(ctx, tx, e.rowID(parent, id))
 	if err != nil {
 		if isMissing(err) {
 			err = e.notFound(id)
@@ -271,6 +271,14 @@ func (s *Server) locked(ctx context.Context, tx store.WriteTx, e *endpoint, pare
 		err = e.notFound(id)
 	}
 	return row, err
+}
+
+// rowID is the id of the row that an id in a URL stands for.
+func (e *endpoint) rowID(parent, id string) string {
+	if e.Options.RowID == nil {
+		return id
+	}
+	return e.Options.RowID(parent, id)
 }
 
 // parentSeen checks the member above a sub-resource.
