@@ -936,3 +936,138 @@ func NetworkNotHostedByDhcpAgent(network, agent any) *Fault {
 func InvalidServiceType(serviceType any) *Fault {
 	return Newf(Invalid, "InvalidServiceType", "There is no service of type %[1]v.", serviceType)
 }
+
+// FlavorNotFound is FlavorNotFound (404): Flavour {id} could not be found.
+func FlavorNotFound(id any) *Fault {
+	return Newf(NotFound, "FlavorNotFound", "Flavour %[1]v could not be found.", id)
+}
+
+// FlavorInUse is FlavorInUse (409): Flavour {id} cannot be deleted: something is made by it.
+func FlavorInUse(id any) *Fault {
+	return Newf(Conflict, "FlavorInUse", "Flavour %[1]v cannot be deleted: something is made by it.", id)
+}
+
+// FlavorDisabled is FlavorDisabled (503): The flavour is not enabled.
+func FlavorDisabled() *Fault {
+	return &Fault{Kind: Unavailable, Name: "FlavorDisabled", Message: "The flavour is not enabled."}
+}
+
+// ServiceProfileNotFound is ServiceProfileNotFound (404): Service profile {id} could not be found.
+func ServiceProfileNotFound(id any) *Fault {
+	return Newf(NotFound, "ServiceProfileNotFound", "Service profile %[1]v could not be found.", id)
+}
+
+// ServiceProfileInUse is ServiceProfileInUse (409): Service profile {id} cannot be changed or deleted: a flavour offers it.
+func ServiceProfileInUse(id any) *Fault {
+	return Newf(Conflict, "ServiceProfileInUse", "Service profile %[1]v cannot be changed or deleted: a flavour offers it.", id)
+}
+
+// ServiceProfileDriverNotFound is ServiceProfileDriverNotFound (404): No service provider has the driver {driver}.
+func ServiceProfileDriverNotFound(driver any) *Fault {
+	return Newf(NotFound, "ServiceProfileDriverNotFound", "No service provider has the driver %[1]v.", driver)
+}
+
+// ServiceProfileEmpty is ServiceProfileEmpty (400): A service profile needs a driver or metainfo.
+func ServiceProfileEmpty() *Fault {
+	return &Fault{Kind: Invalid, Name: "ServiceProfileEmpty", Message: "A service profile needs a driver or metainfo."}
+}
+
+// ServiceProfileDisabled is ServiceProfileDisabled (503): The service profile is not enabled.
+func ServiceProfileDisabled() *Fault {
+	return &Fault{Kind: Unavailable, Name: "ServiceProfileDisabled", Message: "The service profile is not enabled."}
+}
+
+// FlavorServiceProfileBindingExists is FlavorServiceProfileBindingExists (409): Flavour {flavor} offers service profile {profile} already.
+func FlavorServiceProfileBindingExists(flavor, profile any) *Fault {
+	return Newf(Conflict, "FlavorServiceProfileBindingExists", "Flavour %[1]v offers service profile %[2]v already.", flavor, profile)
+}
+
+// FlavorServiceProfileBindingNotFound is FlavorServiceProfileBindingNotFound (404): Flavour {flavor} does not offer service profile {profile}.
+func FlavorServiceProfileBindingNotFound(flavor, profile any) *Fault {
+	return Newf(NotFound, "FlavorServiceProfileBindingNotFound", "Flavour %[1]v does not offer service profile %[2]v.", flavor, profile)
+}
+
+// ServiceProviderNotFound is ServiceProviderNotFound (400): There is no service provider {provider} for services of type {serviceType}.
+func ServiceProviderNotFound(provider, serviceType any) *Fault {
+	return Newf(Invalid, "ServiceProviderNotFound", "There is no service provider %[1]v for services of type %[2]v.", provider, serviceType)
+}
+
+// MeteringLabelNotFound is MeteringLabelNotFound (404): Metering label {id} could not be found.
+func MeteringLabelNotFound(id any) *Fault {
+	return Newf(NotFound, "MeteringLabelNotFound", "Metering label %[1]v could not be found.", id)
+}
+
+// MeteringLabelRuleNotFound is MeteringLabelRuleNotFound (404): Metering label rule {id} could not be found.
+func MeteringLabelRuleNotFound(id any) *Fault {
+	return Newf(NotFound, "MeteringLabelRuleNotFound", "Metering label rule %[1]v could not be found.", id)
+}
+
+// MeteringLabelRuleOverlaps is MeteringLabelRuleOverlaps (409): The prefix {prefix} overlaps that of metering label rule {rule}.
+func MeteringLabelRuleOverlaps(prefix, rule any) *Fault {
+	return Newf(Conflict, "MeteringLabelRuleOverlaps", "The prefix %[1]v overlaps that of metering label rule %[2]v.", prefix, rule)
+}
+
+// LogResourceNotFound is LogResourceNotFound (404): Log {id} could not be found.
+func LogResourceNotFound(id any) *Fault {
+	return Newf(NotFound, "LogResourceNotFound", "Log %[1]v could not be found.", id)
+}
+
+// InvalidLogResourceType is InvalidLogResourceType (400): Events of resources of type {resourceType} cannot be logged.
+func InvalidLogResourceType(resourceType any) *Fault {
+	return Newf(Invalid, "InvalidLogResourceType", "Events of resources of type %[1]v cannot be logged.", resourceType)
+}
+
+// LoggingTypeNotSupported is LoggingTypeNotSupported (409): Events of type {logType} cannot be logged at port {port}.
+func LoggingTypeNotSupported(logType, port any) *Fault {
+	return Newf(Conflict, "LoggingTypeNotSupported", "Events of type %[1]v cannot be logged at port %[2]v.", logType, port)
+}
+
+// ResourceNotFound is ResourceNotFound (404): Resource {id}, whose events are to be logged, could not be found.
+func ResourceNotFound(id any) *Fault {
+	return Newf(NotFound, "ResourceNotFound", "Resource %[1]v, whose events are to be logged, could not be found.", id)
+}
+
+// TargetResourceNotFound is TargetResourceNotFound (404): Port {id}, at which events are to be logged, could not be found.
+func TargetResourceNotFound(id any) *Fault {
+	return Newf(NotFound, "TargetResourceNotFound", "Port %[1]v, at which events are to be logged, could not be found.", id)
+}
+
+// InvalidResourceConstraint is InvalidResourceConstraint (400): The {resource} {resourceId} is not on the {target} {targetId}.
+func InvalidResourceConstraint(resource, resourceId, target, targetId any) *Fault {
+	return Newf(Invalid, "InvalidResourceConstraint", "The %[1]v %[2]v is not on the %[3]v %[4]v.", resource, resourceId, target, targetId)
+}
+
+// LocalIPNotFound is LocalIPNotFound (404): Local address {id} could not be found.
+func LocalIPNotFound(id any) *Fault {
+	return Newf(NotFound, "LocalIPNotFound", "Local address %[1]v could not be found.", id)
+}
+
+// LocalIPInUse is LocalIPInUse (409): Local address {id} cannot be deleted: ports are associated with it.
+func LocalIPInUse(id any) *Fault {
+	return Newf(Conflict, "LocalIPInUse", "Local address %[1]v cannot be deleted: ports are associated with it.", id)
+}
+
+// LocalIPNoIP is LocalIPNoIP (400): Port {port} has no address.
+func LocalIPNoIP(port any) *Fault {
+	return Newf(Invalid, "LocalIPNoIP", "Port %[1]v has no address.", port)
+}
+
+// LocalIPNoRequestedIP is LocalIPNoRequestedIP (400): Port {port} has several addresses; say which one.
+func LocalIPNoRequestedIP(port any) *Fault {
+	return Newf(Invalid, "LocalIPNoRequestedIP", "Port %[1]v has several addresses; say which one.", port)
+}
+
+// LocalIPRequestedIPNotFound is LocalIPRequestedIPNotFound (400): Port {port} does not have the address {address}.
+func LocalIPRequestedIPNotFound(port, address any) *Fault {
+	return Newf(Invalid, "LocalIPRequestedIPNotFound", "Port %[1]v does not have the address %[2]v.", port, address)
+}
+
+// LocalIPPortOrNetworkRequired is LocalIPPortOrNetworkRequired (400): Give local_port_id or network_id.
+func LocalIPPortOrNetworkRequired() *Fault {
+	return &Fault{Kind: Invalid, Name: "LocalIPPortOrNetworkRequired", Message: "Give local_port_id or network_id."}
+}
+
+// LocalIPAssociationNotFound is LocalIPAssociationNotFound (404): Port {port} is not associated with the local address.
+func LocalIPAssociationNotFound(port any) *Fault {
+	return Newf(NotFound, "LocalIPAssociationNotFound", "Port %[1]v is not associated with the local address.", port)
+}
