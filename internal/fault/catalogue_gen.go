@@ -1071,3 +1071,123 @@ func LocalIPPortOrNetworkRequired() *Fault {
 func LocalIPAssociationNotFound(port any) *Fault {
 	return Newf(NotFound, "LocalIPAssociationNotFound", "Port %[1]v is not associated with the local address.", port)
 }
+
+// RouterNotFound is RouterNotFound (404): Router {id} could not be found.
+func RouterNotFound(id any) *Fault {
+	return Newf(NotFound, "RouterNotFound", "Router %[1]v could not be found.", id)
+}
+
+// RouterInUse is RouterInUse (409): Router {id} is in use: {reason}
+func RouterInUse(id, reason any) *Fault {
+	return Newf(Conflict, "RouterInUse", "Router %[1]v is in use: %[2]v", id, reason)
+}
+
+// RouterInterfaceNotFound is RouterInterfaceNotFound (404): Router {router} has no interface at port {port}.
+func RouterInterfaceNotFound(router, port any) *Fault {
+	return Newf(NotFound, "RouterInterfaceNotFound", "Router %[1]v has no interface at port %[2]v.", router, port)
+}
+
+// RouterInterfaceNotFoundForSubnet is RouterInterfaceNotFoundForSubnet (404): Router {router} has no interface in subnet {subnet}.
+func RouterInterfaceNotFoundForSubnet(router, subnet any) *Fault {
+	return Newf(NotFound, "RouterInterfaceNotFoundForSubnet", "Router %[1]v has no interface in subnet %[2]v.", router, subnet)
+}
+
+// RouterInterfaceInUseByRoute is RouterInterfaceInUseByRoute (409): The interface of router {router} in subnet {subnet} cannot be removed: routes lead over it.
+func RouterInterfaceInUseByRoute(router, subnet any) *Fault {
+	return Newf(Conflict, "RouterInterfaceInUseByRoute", "The interface of router %[1]v in subnet %[2]v cannot be removed: routes lead over it.", router, subnet)
+}
+
+// RouterInterfaceAttachmentConflict is RouterInterfaceAttachmentConflict (409): The interface cannot be joined to the router: {reason}
+func RouterInterfaceAttachmentConflict(reason any) *Fault {
+	return Newf(Conflict, "RouterInterfaceAttachmentConflict", "The interface cannot be joined to the router: %[1]v", reason)
+}
+
+// InvalidRoutes is InvalidRoutes (400): The routes {routes} are not possible: {reason}
+func InvalidRoutes(routes, reason any) *Fault {
+	return Newf(Invalid, "InvalidRoutes", "The routes %[1]v are not possible: %[2]v", routes, reason)
+}
+
+// RoutesExhausted is RoutesExhausted (400): Router {router} cannot have more than {quota} routes.
+func RoutesExhausted(router, quota any) *Fault {
+	return Newf(Invalid, "RoutesExhausted", "Router %[1]v cannot have more than %[2]v routes.", router, quota)
+}
+
+// UnableToMatchGateways is UnableToMatchGateways (404): Router {router} has no such gateways: {gateways}
+func UnableToMatchGateways(router, gateways any) *Fault {
+	return Newf(NotFound, "UnableToMatchGateways", "Router %[1]v has no such gateways: %[2]v", router, gateways)
+}
+
+// UnableToAddExtraGateways is UnableToAddExtraGateways (409): Gateways cannot be added to router {router}: {reason}
+func UnableToAddExtraGateways(router, reason any) *Fault {
+	return Newf(Conflict, "UnableToAddExtraGateways", "Gateways cannot be added to router %[1]v: %[2]v", router, reason)
+}
+
+// UnableToRemoveGateways is UnableToRemoveGateways (409): Gateways of router {router} cannot be removed: {reason}
+func UnableToRemoveGateways(router, reason any) *Fault {
+	return Newf(Conflict, "UnableToRemoveGateways", "Gateways of router %[1]v cannot be removed: %[2]v", router, reason)
+}
+
+// NoVRIDAvailable is NoVRIDAvailable (409): No number is left for another highly available router on the network of router {router}.
+func NoVRIDAvailable(router any) *Fault {
+	return Newf(Conflict, "NoVRIDAvailable", "No number is left for another highly available router on the network of router %[1]v.", router)
+}
+
+// InvalidL3Agent is InvalidL3Agent (404): Agent {agent} is no L3 agent that can be given the router.
+func InvalidL3Agent(agent any) *Fault {
+	return Newf(NotFound, "InvalidL3Agent", "Agent %[1]v is no L3 agent that can be given the router.", agent)
+}
+
+// RouterHostedByL3Agent is RouterHostedByL3Agent (409): Router {router} is on L3 agent {agent} already.
+func RouterHostedByL3Agent(router, agent any) *Fault {
+	return Newf(Conflict, "RouterHostedByL3Agent", "Router %[1]v is on L3 agent %[2]v already.", router, agent)
+}
+
+// RouterNotHostedByL3Agent is RouterNotHostedByL3Agent (409): Router {router} is not on L3 agent {agent}.
+func RouterNotHostedByL3Agent(router, agent any) *Fault {
+	return Newf(Conflict, "RouterNotHostedByL3Agent", "Router %[1]v is not on L3 agent %[2]v.", router, agent)
+}
+
+// RouterSchedulingFailed is RouterSchedulingFailed (409): Router {router} cannot be placed on L3 agent {agent}.
+func RouterSchedulingFailed(router, agent any) *Fault {
+	return Newf(Conflict, "RouterSchedulingFailed", "Router %[1]v cannot be placed on L3 agent %[2]v.", router, agent)
+}
+
+// RouterReschedulingFailed is RouterReschedulingFailed (409): No L3 agent can take router {router}.
+func RouterReschedulingFailed(router any) *Fault {
+	return Newf(Conflict, "RouterReschedulingFailed", "No L3 agent can take router %[1]v.", router)
+}
+
+// RouterL3AgentMismatch is RouterL3AgentMismatch (409): L3 agent {agent} is not made for distributed routers such as {router}.
+func RouterL3AgentMismatch(agent, router any) *Fault {
+	return Newf(Conflict, "RouterL3AgentMismatch", "L3 agent %[1]v is not made for distributed routers such as %[2]v.", agent, router)
+}
+
+// RouterDoesntSupportScheduling is RouterDoesntSupportScheduling (409): Router {router} is not placed by agents.
+func RouterDoesntSupportScheduling(router any) *Fault {
+	return Newf(Conflict, "RouterDoesntSupportScheduling", "Router %[1]v is not placed by agents.", router)
+}
+
+// DVRL3CannotAssignToDvrAgent is DVRL3CannotAssignToDvrAgent (409): An L3 agent in the mode dvr is given its routers by itself.
+func DVRL3CannotAssignToDvrAgent() *Fault {
+	return &Fault{Kind: Conflict, Name: "DVRL3CannotAssignToDvrAgent", Message: "An L3 agent in the mode dvr is given its routers by itself."}
+}
+
+// DVRL3CannotRemoveFromDvrAgent is DVRL3CannotRemoveFromDvrAgent (409): Routers cannot be taken from an L3 agent in the mode dvr.
+func DVRL3CannotRemoveFromDvrAgent() *Fault {
+	return &Fault{Kind: Conflict, Name: "DVRL3CannotRemoveFromDvrAgent", Message: "Routers cannot be taken from an L3 agent in the mode dvr."}
+}
+
+// InvalidHAChassisPriority is InvalidHAChassisPriority (400): The priority {priority} of agent {agent} is not possible: {reason}
+func InvalidHAChassisPriority(priority, agent, reason any) *Fault {
+	return Newf(Invalid, "InvalidHAChassisPriority", "The priority %[1]v of agent %[2]v is not possible: %[3]v", priority, agent, reason)
+}
+
+// HAChassisPriorityAlreadyAssigned is HAChassisPriorityAlreadyAssigned (409): The priority {priority} is another agent's of the router.
+func HAChassisPriorityAlreadyAssigned(priority any) *Fault {
+	return Newf(Conflict, "HAChassisPriorityAlreadyAssigned", "The priority %[1]v is another agent's of the router.", priority)
+}
+
+// AutoAllocationFailure is AutoAllocationFailure (409): The topology cannot be made: {reason}
+func AutoAllocationFailure(reason any) *Fault {
+	return Newf(Conflict, "AutoAllocationFailure", "The topology cannot be made: %[1]v", reason)
+}
