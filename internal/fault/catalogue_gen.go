@@ -1191,3 +1191,48 @@ func HAChassisPriorityAlreadyAssigned(priority any) *Fault {
 func AutoAllocationFailure(reason any) *Fault {
 	return Newf(Conflict, "AutoAllocationFailure", "The topology cannot be made: %[1]v", reason)
 }
+
+// QosPolicyNotFound is QosPolicyNotFound (404): QoS policy {id} could not be found.
+func QosPolicyNotFound(id any) *Fault {
+	return Newf(NotFound, "QosPolicyNotFound", "QoS policy %[1]v could not be found.", id)
+}
+
+// QosPolicyInUse is QosPolicyInUse (409): QoS policy {id} cannot be deleted: {objectType} {objectId} has it.
+func QosPolicyInUse(id, objectType, objectId any) *Fault {
+	return Newf(Conflict, "QosPolicyInUse", "QoS policy %[1]v cannot be deleted: %[2]v %[3]v has it.", id, objectType, objectId)
+}
+
+// QosRuleNotFound is QosRuleNotFound (404): QoS rule {id} could not be found.
+func QosRuleNotFound(id any) *Fault {
+	return Newf(NotFound, "QosRuleNotFound", "QoS rule %[1]v could not be found.", id)
+}
+
+// QosRuleNotSupported is QosRuleNotSupported (409): Port {port} cannot have a policy with a rule of type {ruleType}: no driver keeps such a rule for it.
+func QosRuleNotSupported(port, ruleType any) *Fault {
+	return Newf(Conflict, "QosRuleNotSupported", "Port %[1]v cannot have a policy with a rule of type %[2]v: no driver keeps such a rule for it.", port, ruleType)
+}
+
+// QosRuleNotSupportedByNetwork is QosRuleNotSupportedByNetwork (409): Network {network} cannot have a policy with a rule of type {ruleType}: no driver keeps such a rule there.
+func QosRuleNotSupportedByNetwork(network, ruleType any) *Fault {
+	return Newf(Conflict, "QosRuleNotSupportedByNetwork", "Network %[1]v cannot have a policy with a rule of type %[2]v: no driver keeps such a rule there.", network, ruleType)
+}
+
+// QoSPolicyDefaultAlreadyExists is QoSPolicyDefaultAlreadyExists (409): Project {project} has a default QoS policy already.
+func QoSPolicyDefaultAlreadyExists(project any) *Fault {
+	return Newf(Conflict, "QoSPolicyDefaultAlreadyExists", "Project %[1]v has a default QoS policy already.", project)
+}
+
+// QoSRuleParameterConflict is QoSRuleParameterConflict (409): The value {value} does not go with the rule of type {ruleType} in QoS policy {policy}, whose value is {other}.
+func QoSRuleParameterConflict(value, ruleType, policy, other any) *Fault {
+	return Newf(Conflict, "QoSRuleParameterConflict", "The value %[1]v does not go with the rule of type %[2]v in QoS policy %[3]v, whose value is %[4]v.", value, ruleType, policy, other)
+}
+
+// QoSRulesConflict is QoSRulesConflict (409): A rule of type {ruleType} conflicts with rule {rule} in QoS policy {policy}.
+func QoSRulesConflict(ruleType, rule, policy any) *Fault {
+	return Newf(Conflict, "QoSRulesConflict", "A rule of type %[1]v conflicts with rule %[2]v in QoS policy %[3]v.", ruleType, rule, policy)
+}
+
+// PolicyRemoveAuthorizationError is PolicyRemoveAuthorizationError (403): QoS policy {id} can be taken away only by those who may use it.
+func PolicyRemoveAuthorizationError(id any) *Fault {
+	return Newf(Forbidden, "PolicyRemoveAuthorizationError", "QoS policy %[1]v can be taken away only by those who may use it.", id)
+}

@@ -76,6 +76,7 @@ type Network struct {
 	VLANTransparent       *bool                `json:"vlan_transparent,omitempty"`
 	AvailabilityZoneHints []string             `json:"availability_zone_hints"`
 	AvailabilityZones     []string             `json:"availability_zones"`
+	QoSPolicyID           *string              `json:"qos_policy_id"`
 	Ext                   Ext                  `json:"ext,omitempty"`
 }
 
@@ -179,6 +180,11 @@ type Port struct {
 	// PropagateUplinkStatus lets an SR-IOV port follow its uplink; stored and handed on.
 	PropagateUplinkStatus bool    `json:"propagate_uplink_status"`
 	DataPlaneStatus       *string `json:"data_plane_status"`
+	QoSPolicyID           *string `json:"qos_policy_id"`
+	// What follows is null in a stored body, and computed where there is something to show: the policy of the port's network, and
+	// what Placement must set aside for the rules in force.
+	QoSNetworkPolicyID *string         `json:"qos_network_policy_id"`
+	ResourceRequest    json.RawMessage `json:"resource_request"`
 	// Wiring is the wiring generation: it grows with every change of host, segment, MAC, addresses or admin
 	// state. It is a column and not part of the body.
 	Wiring int64 `json:"-"`
