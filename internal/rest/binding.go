@@ -84,6 +84,11 @@ func (p *Page) Replace(i int, name string, value []byte) {
 	p.Rows[i].Body = appendMember(body, name, value)
 }
 
+// Member is a member of row i as its body has it, as JSON; ok is false without one.
+func (p *Page) Member(i int, name string) (value json.RawMessage, ok bool) {
+	return member(p.Rows[i].Body, name)
+}
+
 // IDs lists the rows' ids.
 func (p *Page) IDs() []string {
 	ids := make([]string, len(p.Rows))

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"isospin/internal/model"
 	"isospin/internal/store"
 )
 
@@ -25,6 +26,8 @@ const (
 type Write[T any] struct {
 	Op       Op
 	Old, New *T
+	// Network is the row of the network that a port is created or changed on; nil for deletes and for what is no port.
+	Network *model.Network
 	// Given tells whether the request carried an attribute; nil for writes that no request made.
 	Given func(attribute string) bool
 }

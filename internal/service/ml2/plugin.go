@@ -48,8 +48,9 @@ type Guards struct {
 	PortsWritten    []service.Follower[model.Port]
 	// Prefixes is where subnets out of pools get their prefix; nil: there are no pools.
 	Prefixes PrefixSource
-	// NetworkPages add what others compute of networks.
+	// NetworkPages and PortPages add what others compute of networks and ports.
 	NetworkPages []rest.Splicer
+	PortPages    []rest.Splicer
 }
 
 // New makes the plugin. Guard adds those that need the plugin themselves.
@@ -91,6 +92,7 @@ func (p *Plugin) Bindings() []rest.Binding {
 					store.Expr("network_id IN (SELECT id FROM networks WHERE project_id = ?)", own))
 			},
 			Filters:  portFilters(),
+			Splicer:  ports{p},
 			Parents:  []rest.Parent{network},
 			NotFound: func(id string) error { return fault.PortNotFound(id) },
 		}),

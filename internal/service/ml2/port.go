@@ -55,7 +55,7 @@ func (p ports) make(ctx context.Context, tx store.WriteTx, port model.Port, give
 	}
 	p.stamp(&port.Standard, 1)
 	p.defaults(&port, &n, given)
-	w := service.Write[model.Port]{Op: service.Create, New: &port, Given: given}
+	w := service.Write[model.Port]{Op: service.Create, New: &port, Network: &n, Given: given}
 	if err := p.check(&port, w); err != nil {
 		return port, err
 	}
@@ -290,7 +290,7 @@ func (p ports) dropAuto(ctx context.Context, tx store.WriteTx, cur *model.Port, 
 
 // save runs guards, binding and the write of a changed port; a change of nothing is no write.
 func (p ports) save(ctx context.Context, tx store.WriteTx, n *model.Network, cur, port *model.Port, given func(string) bool) error {
-	w := service.Write[model.Port]{Op: service.Update, Old: cur, New: port, Given: given}
+	w := service.Write[model.Port]{Op: service.Update, Old: cur, New: port, Network: n, Given: given}
 	if err := p.before(ctx, tx, w); err != nil {
 		return err
 	}
@@ -382,6 +382,16 @@ func (p ports) autoAddress(ctx context.Context, tx store.WriteTx, n *model.Netwo
 			return err
 		}
 		if err := p.save(ctx, tx, n, &cur, &port, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Splice adds what others compute of ports.
+func (p ports) Splice(ctx context.Context, tx store.Tx, page *rest.Page) error {
+	for _, other := range p.guards.PortPages {
+		if err := other.Splice(ctx, tx, page); err != nil {
 			return err
 		}
 	}
