@@ -1236,3 +1236,113 @@ func QoSRulesConflict(ruleType, rule, policy any) *Fault {
 func PolicyRemoveAuthorizationError(id any) *Fault {
 	return Newf(Forbidden, "PolicyRemoveAuthorizationError", "QoS policy %[1]v can be taken away only by those who may use it.", id)
 }
+
+// FloatingIPNotFound is FloatingIPNotFound (404): Floating IP {id} could not be found.
+func FloatingIPNotFound(id any) *Fault {
+	return Newf(NotFound, "FloatingIPNotFound", "Floating IP %[1]v could not be found.", id)
+}
+
+// FloatingIPPortAlreadyAssociated is FloatingIPPortAlreadyAssociated (409): Floating IP {address} ({id}) cannot lead to {fixed} of port {port}: the address has a floating IP of network {network} already, or the floating IP leads elsewhere.
+func FloatingIPPortAlreadyAssociated(address, id, fixed, port, network any) *Fault {
+	return Newf(Conflict, "FloatingIPPortAlreadyAssociated", "Floating IP %[1]v (%[2]v) cannot lead to %[3]v of port %[4]v: the address has a floating IP of network %[5]v already, or the floating IP leads elsewhere.", address, id, fixed, port, network)
+}
+
+// ExternalGatewayForFloatingIPNotFound is ExternalGatewayForFloatingIPNotFound (404): No router joins subnet {subnet} to external network {network}, so no floating IP of it can lead to port {port}.
+func ExternalGatewayForFloatingIPNotFound(subnet, network, port any) *Fault {
+	return Newf(NotFound, "ExternalGatewayForFloatingIPNotFound", "No router joins subnet %[1]v to external network %[2]v, so no floating IP of it can lead to port %[3]v.", subnet, network, port)
+}
+
+// RouterExternalGatewayInUseByFloatingIp is RouterExternalGatewayInUseByFloatingIp (409): The gateway of router {router} to network {network} must stay: floating IPs go through it.
+func RouterExternalGatewayInUseByFloatingIp(router, network any) *Fault {
+	return Newf(Conflict, "RouterExternalGatewayInUseByFloatingIp", "The gateway of router %[1]v to network %[2]v must stay: floating IPs go through it.", router, network)
+}
+
+// RouterInterfaceInUseByFloatingIP is RouterInterfaceInUseByFloatingIP (409): The interface of router {router} in subnet {subnet} must stay: floating IPs lead there.
+func RouterInterfaceInUseByFloatingIP(router, subnet any) *Fault {
+	return Newf(Conflict, "RouterInterfaceInUseByFloatingIP", "The interface of router %[1]v in subnet %[2]v must stay: floating IPs lead there.", router, subnet)
+}
+
+// PortForwardingNotFound is PortForwardingNotFound (404): Port forwarding {id} could not be found.
+func PortForwardingNotFound(id any) *Fault {
+	return Newf(NotFound, "PortForwardingNotFound", "Port forwarding %[1]v could not be found.", id)
+}
+
+// PortForwardingNotSupportFilterField is PortForwardingNotSupportFilterField (400): Port forwardings cannot be filtered by {filter}.
+func PortForwardingNotSupportFilterField(filter any) *Fault {
+	return Newf(Invalid, "PortForwardingNotSupportFilterField", "Port forwardings cannot be filtered by %[1]v.", filter)
+}
+
+// PortHasPortForwarding is PortHasPortForwarding (400): No floating IP can lead to port {port}: ports of another are forwarded to it, and its router is distributed.
+func PortHasPortForwarding(port any) *Fault {
+	return Newf(Invalid, "PortHasPortForwarding", "No floating IP can lead to port %[1]v: ports of another are forwarded to it, and its router is distributed.", port)
+}
+
+// FipInUseByPortForwarding is FipInUseByPortForwarding (409): Floating IP {id} has forwarded ports.
+func FipInUseByPortForwarding(id any) *Fault {
+	return Newf(Conflict, "FipInUseByPortForwarding", "Floating IP %[1]v has forwarded ports.", id)
+}
+
+// PortHasBindingFloatingIP is PortHasBindingFloatingIP (409): No ports of floating IP {address} ({id}) can be forwarded to {fixed} of port {port}: a floating IP leads to the port already.
+func PortHasBindingFloatingIP(address, id, fixed, port any) *Fault {
+	return Newf(Conflict, "PortHasBindingFloatingIP", "No ports of floating IP %[1]v (%[2]v) can be forwarded to %[3]v of port %[4]v: a floating IP leads to the port already.", address, id, fixed, port)
+}
+
+// ConntrackHelperNotFound is ConntrackHelperNotFound (404): Conntrack helper {id} could not be found.
+func ConntrackHelperNotFound(id any) *Fault {
+	return Newf(NotFound, "ConntrackHelperNotFound", "Conntrack helper %[1]v could not be found.", id)
+}
+
+// ConntrackHelperNotAllowed is ConntrackHelperNotAllowed (400): The conntrack helper {helper} is not allowed.
+func ConntrackHelperNotAllowed(helper any) *Fault {
+	return Newf(Invalid, "ConntrackHelperNotAllowed", "The conntrack helper %[1]v is not allowed.", helper)
+}
+
+// InvalidProtocolForHelper is InvalidProtocolForHelper (400): The conntrack helper {helper} does not know {protocol}, only {known}.
+func InvalidProtocolForHelper(helper, protocol, known any) *Fault {
+	return Newf(Invalid, "InvalidProtocolForHelper", "The conntrack helper %[1]v does not know %[2]v, only %[3]v.", helper, protocol, known)
+}
+
+// NDPProxyNotFound is NDPProxyNotFound (404): NDP proxy {id} could not be found.
+func NDPProxyNotFound(id any) *Fault {
+	return Newf(NotFound, "NDPProxyNotFound", "NDP proxy %[1]v could not be found.", id)
+}
+
+// RouterGatewayInUseByNDPProxy is RouterGatewayInUseByNDPProxy (409): The gateway of router {router} must stay: it answers for addresses inside.
+func RouterGatewayInUseByNDPProxy(router any) *Fault {
+	return Newf(Conflict, "RouterGatewayInUseByNDPProxy", "The gateway of router %[1]v must stay: it answers for addresses inside.", router)
+}
+
+// RouterInterfaceInUseByNDPProxy is RouterInterfaceInUseByNDPProxy (409): The interface of router {router} in subnet {subnet} must stay: the router answers for addresses there.
+func RouterInterfaceInUseByNDPProxy(router, subnet any) *Fault {
+	return Newf(Conflict, "RouterInterfaceInUseByNDPProxy", "The interface of router %[1]v in subnet %[2]v must stay: the router answers for addresses there.", router, subnet)
+}
+
+// AddressScopeConflict is AddressScopeConflict (409): The external network is of IPv6 address scope {external}, the port's network of {internal}: nothing is routed between them.
+func AddressScopeConflict(external, internal any) *Fault {
+	return Newf(Conflict, "AddressScopeConflict", "The external network is of IPv6 address scope %[1]v, the port's network of %[2]v: nothing is routed between them.", external, internal)
+}
+
+// RouterGatewayNotValid is RouterGatewayNotValid (409): Router {router} cannot answer for addresses inside: {reason}.
+func RouterGatewayNotValid(router, reason any) *Fault {
+	return Newf(Conflict, "RouterGatewayNotValid", "Router %[1]v cannot answer for addresses inside: %[2]v.", router, reason)
+}
+
+// RouterNDPProxyNotEnable is RouterNDPProxyNotEnable (409): Router {router} does not answer for addresses inside: enable_ndp_proxy is off.
+func RouterNDPProxyNotEnable(router any) *Fault {
+	return Newf(Conflict, "RouterNDPProxyNotEnable", "Router %[1]v does not answer for addresses inside: enable_ndp_proxy is off.", router)
+}
+
+// PortUnreachableRouter is PortUnreachableRouter (409): Router {router} has no IPv6 subnet in common with port {port}.
+func PortUnreachableRouter(router, port any) *Fault {
+	return Newf(Conflict, "PortUnreachableRouter", "Router %[1]v has no IPv6 subnet in common with port %[2]v.", router, port)
+}
+
+// InvalidAddress is InvalidAddress (400): The address {address} is not possible: {reason}
+func InvalidAddress(address, reason any) *Fault {
+	return Newf(Invalid, "InvalidAddress", "The address %[1]v is not possible: %[2]v", address, reason)
+}
+
+// RouterIPv6GatewayInUse is RouterIPv6GatewayInUse (409): The gateway of router {router} needs its IPv6 address: the router answers for addresses inside.
+func RouterIPv6GatewayInUse(router any) *Fault {
+	return Newf(Conflict, "RouterIPv6GatewayInUse", "The gateway of router %[1]v needs its IPv6 address: the router answers for addresses inside.", router)
+}
