@@ -24,6 +24,7 @@ func NewNetworks() *Networks {
 		func(n *model.Network) string { return n.ID }, func(n *model.Network) string { return n.ProjectID },
 		store.Column[model.Network]{Name: "revision", Attr: "revision_number", Of: func(n *model.Network) any { return n.Revision }},
 		store.Column[model.Network]{Name: "name", Attr: "name", Of: func(n *model.Network) any { return n.Name }},
+		store.Column[model.Network]{Name: "qos_policy_id", Of: func(n *model.Network) any { return orNil(n.QoSPolicyID) }},
 	).Counted("network")
 }
 
@@ -34,12 +35,7 @@ func NewSubnets() *Subnets {
 		store.Column[model.Subnet]{Name: "revision", Attr: "revision_number", Of: func(s *model.Subnet) any { return s.Revision }},
 		store.Column[model.Subnet]{Name: "network_id", Attr: "network_id", Of: func(s *model.Subnet) any { return s.NetworkID }},
 		store.Column[model.Subnet]{Name: "name", Attr: "name", Of: func(s *model.Subnet) any { return s.Name }},
-		store.Column[model.Subnet]{Name: "subnetpool_id", Attr: "subnetpool_id", Of: func(s *model.Subnet) any {
-			if s.SubnetPoolID == nil {
-				return nil
-			}
-			return *s.SubnetPoolID
-		}},
+		store.Column[model.Subnet]{Name: "subnetpool_id", Attr: "subnetpool_id", Of: func(s *model.Subnet) any { return orNil(s.SubnetPoolID) }},
 	).Counted("subnet")
 }
 
@@ -56,8 +52,17 @@ func NewPorts() *Ports {
 		store.Column[model.Port]{Name: "status", Attr: "status", Of: func(p *model.Port) any { return p.Status }},
 		store.Column[model.Port]{Name: "host", Attr: "binding:host_id", Of: func(p *model.Port) any { return p.HostID }},
 		store.Column[model.Port]{Name: "wiring", Of: func(p *model.Port) any { return p.Wiring }, Load: loadWiring},
+		store.Column[model.Port]{Name: "qos_policy_id", Of: func(p *model.Port) any { return orNil(p.QoSPolicyID) }},
 		store.Column[model.Port]{Name: "bindings", Of: bindingsOf, Load: loadBindings},
 	).Counted("port")
+}
+
+// orNil is a text as a column holds it.
+func orNil(s *string) any {
+	if s == nil {
+		return nil
+	}
+	return *s
 }
 
 func loadWiring(p *model.Port, raw any) error {
