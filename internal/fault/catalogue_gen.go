@@ -377,6 +377,61 @@ func NetworkSegmentRangeDefaultReadOnly(id any) *Fault {
 	return Newf(Invalid, "NetworkSegmentRangeDefaultReadOnly", "Network segment range %[1]v comes from the configuration and cannot be changed.", id)
 }
 
+// TrunkNotFound is TrunkNotFound (404): Trunk {id} could not be found.
+func TrunkNotFound(id any) *Fault {
+	return Newf(NotFound, "TrunkNotFound", "Trunk %[1]v could not be found.", id)
+}
+
+// TrunkPortInUse is TrunkPortInUse (409): Port {port} is in use by a trunk already.
+func TrunkPortInUse(port any) *Fault {
+	return Newf(Conflict, "TrunkPortInUse", "Port %[1]v is in use by a trunk already.", port)
+}
+
+// ParentPortInUse is ParentPortInUse (409): Port {port} is in use, so it cannot carry a trunk.
+func ParentPortInUse(port any) *Fault {
+	return Newf(Conflict, "ParentPortInUse", "Port %[1]v is in use, so it cannot carry a trunk.", port)
+}
+
+// SubPortNotFound is SubPortNotFound (404): Port {port} is not in trunk {trunk}.
+func SubPortNotFound(port, trunk any) *Fault {
+	return Newf(NotFound, "SubPortNotFound", "Port %[1]v is not in trunk %[2]v.", port, trunk)
+}
+
+// DuplicateSubPort is DuplicateSubPort (409): Trunk {trunk} has a subport of segmentation type {segmentationType} and id {segmentationId} already.
+func DuplicateSubPort(trunk, segmentationType, segmentationId any) *Fault {
+	return Newf(Conflict, "DuplicateSubPort", "Trunk %[1]v has a subport of segmentation type %[2]v and id %[3]v already.", trunk, segmentationType, segmentationId)
+}
+
+// SubPortMtuGreaterThanTrunkPortMtu is SubPortMtuGreaterThanTrunkPortMtu (409): The MTU {mtu} of subport {port} is more than the {trunkMtu} of port {trunkPort}, which carries the trunk.
+func SubPortMtuGreaterThanTrunkPortMtu(mtu, port, trunkMtu, trunkPort any) *Fault {
+	return Newf(Conflict, "SubPortMtuGreaterThanTrunkPortMtu", "The MTU %[1]v of subport %[2]v is more than the %[3]v of port %[4]v, which carries the trunk.", mtu, port, trunkMtu, trunkPort)
+}
+
+// PortInUseAsTrunkParent is PortInUseAsTrunkParent (409): Port {port} carries trunk {trunk}.
+func PortInUseAsTrunkParent(port, trunk any) *Fault {
+	return Newf(Conflict, "PortInUseAsTrunkParent", "Port %[1]v carries trunk %[2]v.", port, trunk)
+}
+
+// PortInUseAsSubPort is PortInUseAsSubPort (409): Port {port} is in trunk {trunk}.
+func PortInUseAsSubPort(port, trunk any) *Fault {
+	return Newf(Conflict, "PortInUseAsSubPort", "Port %[1]v is in trunk %[2]v.", port, trunk)
+}
+
+// TrunkInUse is TrunkInUse (409): Trunk {id} is in use: its port is bound to a host.
+func TrunkInUse(id any) *Fault {
+	return Newf(Conflict, "TrunkInUse", "Trunk %[1]v is in use: its port is bound to a host.", id)
+}
+
+// TrunkDisabled is TrunkDisabled (409): Trunk {id} is administratively down, so it cannot be changed.
+func TrunkDisabled(id any) *Fault {
+	return Newf(Conflict, "TrunkDisabled", "Trunk %[1]v is administratively down, so it cannot be changed.", id)
+}
+
+// TrunkInErrorState is TrunkInErrorState (409): Trunk {id} is in status ERROR; what is wrong must be mended first.
+func TrunkInErrorState(id any) *Fault {
+	return Newf(Conflict, "TrunkInErrorState", "Trunk %[1]v is in status ERROR; what is wrong must be mended first.", id)
+}
+
 // SubnetNotFound is SubnetNotFound (404): Subnet {id} could not be found.
 func SubnetNotFound(id any) *Fault {
 	return Newf(NotFound, "SubnetNotFound", "Subnet %[1]v could not be found.", id)
@@ -982,9 +1037,9 @@ func FlavorServiceProfileBindingExists(flavor, profile any) *Fault {
 	return Newf(Conflict, "FlavorServiceProfileBindingExists", "Flavour %[1]v offers service profile %[2]v already.", flavor, profile)
 }
 
-// FlavorServiceProfileBindingNotFound is FlavorServiceProfileBindingNotFound (404): Flavour {flavor} does not offer service profile {profile}.
-func FlavorServiceProfileBindingNotFound(flavor, profile any) *Fault {
-	return Newf(NotFound, "FlavorServiceProfileBindingNotFound", "Flavour %[1]v does not offer service profile %[2]v.", flavor, profile)
+// FlavorServiceProfileBindingNotFound is FlavorServiceProfileBindingNotFound (404): The flavour does not offer {what}.
+func FlavorServiceProfileBindingNotFound(what any) *Fault {
+	return Newf(NotFound, "FlavorServiceProfileBindingNotFound", "The flavour does not offer %[1]v.", what)
 }
 
 // ServiceProviderNotFound is ServiceProviderNotFound (400): There is no service provider {provider} for services of type {serviceType}.

@@ -25,6 +25,8 @@ func mended() map[string]string {
 	return map[string]string{
 		"SubnetAllocationError": "409", // Neutron: 500 for a pool that is merely full
 		"PortBindingError":      "409", // Neutron: 500 for a host that cannot have the port
+		// Neutron: 500 for a range that ends before it begins or that the type does not carry.
+		"NetworkVlanRangeError": "400", "NetworkTunnelRangeError": "400",
 		// Neutron: 500 for gateways that the request names and the router cannot have, or has not.
 		"UnableToMatchGateways": "404", "UnableToAddExtraGateways": "409", "UnableToRemoveGateways": "409",
 	}
