@@ -377,6 +377,16 @@ func NetworkSegmentRangeDefaultReadOnly(id any) *Fault {
 	return Newf(Invalid, "NetworkSegmentRangeDefaultReadOnly", "Network segment range %[1]v comes from the configuration and cannot be changed.", id)
 }
 
+// NetworkVlanRangeError is NetworkVlanRangeError (400): The VLAN range {ids} is invalid: {reason}
+func NetworkVlanRangeError(ids, reason any) *Fault {
+	return Newf(Invalid, "NetworkVlanRangeError", "The VLAN range %[1]v is invalid: %[2]v", ids, reason)
+}
+
+// NetworkTunnelRangeError is NetworkTunnelRangeError (400): The tunnel range {ids} is invalid: {reason}
+func NetworkTunnelRangeError(ids, reason any) *Fault {
+	return Newf(Invalid, "NetworkTunnelRangeError", "The tunnel range %[1]v is invalid: %[2]v", ids, reason)
+}
+
 // TrunkNotFound is TrunkNotFound (404): Trunk {id} could not be found.
 func TrunkNotFound(id any) *Fault {
 	return Newf(NotFound, "TrunkNotFound", "Trunk %[1]v could not be found.", id)
