@@ -82,7 +82,9 @@ func (p ports) make(ctx context.Context, tx store.WriteTx, port model.Port, give
 
 // defaults fills what the request left to the plugin.
 func (p ports) defaults(port *model.Port, n *model.Network, given func(string) bool) {
-	port.Status = model.StatusDown
+	if port.Status == "" { // plugins that make ports which nobody wires say so
+		port.Status = model.StatusDown
+	}
 	port.Wiring = 1
 	if port.MACAddress == "" {
 		port.MACAddress = p.IDs.MAC(p.BaseMAC).String()
