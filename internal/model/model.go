@@ -72,12 +72,16 @@ type Network struct {
 	PortSecurityEnabled bool  `json:"port_security_enabled"`
 	// ProviderAttributes is nil for a network of several segments, which shows Segments instead.
 	*ProviderAttributes
-	Segments              []ProviderAttributes `json:"segments,omitempty"`
-	VLANTransparent       *bool                `json:"vlan_transparent,omitempty"`
-	AvailabilityZoneHints []string             `json:"availability_zone_hints"`
-	AvailabilityZones     []string             `json:"availability_zones"`
-	QoSPolicyID           *string              `json:"qos_policy_id"`
-	Ext                   Ext                  `json:"ext,omitempty"`
+	Segments []ProviderAttributes `json:"segments,omitempty"`
+	// VLANTransparent and QinQ are nil where the cloud does not offer them.
+	VLANTransparent       *bool    `json:"vlan_transparent,omitempty"`
+	QinQ                  *bool    `json:"qinq,omitempty"`
+	PVLAN                 bool     `json:"pvlan"`
+	DNSDomain             string   `json:"dns_domain"`
+	AvailabilityZoneHints []string `json:"availability_zone_hints"`
+	AvailabilityZones     []string `json:"availability_zones"`
+	QoSPolicyID           *string  `json:"qos_policy_id"`
+	Ext                   Ext      `json:"ext,omitempty"`
 }
 
 // Segment is one way in which a network is carried: a row of its own, several for a multi-segment network.
@@ -123,8 +127,10 @@ type Subnet struct {
 	IPv6AddressMode *string          `json:"ipv6_address_mode"`
 	PrefixLen       *int64           `json:"prefixlen,omitempty"`
 	ServiceTypes    []string         `json:"service_types"`
-	SegmentID       *string          `json:"segment_id,omitempty"`
-	Ext             Ext              `json:"ext,omitempty"`
+	// DNSPublishFixedIP asks for the publication of the addresses of ports.
+	DNSPublishFixedIP bool    `json:"dns_publish_fixed_ip"`
+	SegmentID         *string `json:"segment_id,omitempty"`
+	Ext               Ext     `json:"ext,omitempty"`
 }
 
 // FixedIP is one address of a port.
@@ -154,6 +160,13 @@ const (
 	VIFBridge        = "bridge"
 )
 
+// Kinds of ports on networks with private VLANs.
+const (
+	PVLANIsolated    = "isolated"
+	PVLANPromiscuous = "promiscuous"
+	PVLANCommunity   = "community"
+)
+
 // VNICNormal is the vnic_type of a software port.
 const VNICNormal = "normal"
 
@@ -180,7 +193,19 @@ type Port struct {
 	// PropagateUplinkStatus lets an SR-IOV port follow its uplink; stored and handed on.
 	PropagateUplinkStatus bool    `json:"propagate_uplink_status"`
 	DataPlaneStatus       *string `json:"data_plane_status"`
-	QoSPolicyID           *string `json:"qos_policy_id"`
+	DNSName               string  `json:"dns_name"`
+	DNSDomain             string  `json:"dns_domain"`
+	DeviceProfile         *string `json:"device_profile"`
+	HardwareOffloadType   *string `json:"hardware_offload_type"`
+	NUMAAffinityPolicy    *string `json:"numa_affinity_policy"`
+	// Trusted is nil where nobody said whether a virtual function may change its own settings.
+	Trusted *bool `json:"trusted"`
+	// Hints are what a backend may do better, as the API has them; nil: none.
+	Hints map[string]any `json:"hints"`
+	// PVLANType is nil on networks without private VLANs; PVLANCommunity is named by the type community.
+	PVLANType      *string `json:"pvlan_type"`
+	PVLANCommunity *string `json:"pvlan_community"`
+	QoSPolicyID    *string `json:"qos_policy_id"`
 	// What follows is null in a stored body, and computed where there is something to show: the policy of the port's network, and
 	// what Placement must set aside for the rules in force.
 	QoSNetworkPolicyID *string         `json:"qos_network_policy_id"`
@@ -204,6 +229,7 @@ func (p *Port) Clone() Port {
 	q.Profile = maps.Clone(p.Profile)
 	q.VIFDetails = maps.Clone(p.VIFDetails)
 	q.Bindings = slices.Clone(p.Bindings)
+	q.Hints = maps.Clone(p.Hints)
 	q.Ext = maps.Clone(p.Ext)
 	return q
 }
