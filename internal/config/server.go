@@ -53,6 +53,7 @@ type Plugins struct {
 	VLANTransp   bool     `option:"vlan_transparent" default:"false" help:"Offer VLAN-transparent networks."`
 	VLANQinQ     bool     `option:"vlan_qinq" default:"false" help:"Offer QinQ networks."`
 	Traditional  bool     `option:"enable_traditional_dhcp" default:"true" help:"Schedule networks to DHCP agents. Off: only what serves DHCP at the port itself."`
+	PDEnabled    bool     `option:"ipv6_pd_enabled" default:"false" help:"Take the prefix of IPv6 subnets that ask for the usual pool from prefix delegation."`
 	DefaultZones []string `option:"default_availability_zones" default:"" help:"Availability zones of networks and routers that name none."`
 }
 

@@ -222,9 +222,9 @@ func NetworkNotFound(id any) *Fault {
 	return Newf(NotFound, "NetworkNotFound", "Network %[1]v could not be found.", id)
 }
 
-// NetworkInUse is NetworkInUse (409): Network {id} cannot be deleted: ports on it are in use.
+// NetworkInUse is NetworkInUse (409): There are one or more ports still in use on the network {id}: it cannot be deleted.
 func NetworkInUse(id any) *Fault {
-	return Newf(Conflict, "NetworkInUse", "Network %[1]v cannot be deleted: ports on it are in use.", id)
+	return Newf(Conflict, "NetworkInUse", "There are one or more ports still in use on the network %[1]v: it cannot be deleted.", id)
 }
 
 // InvalidSharedSetting is InvalidSharedSetting (409): Network {id} cannot be unshared: other projects use it.
@@ -682,6 +682,31 @@ func PortBound(id, vifType, old, new any) *Fault {
 	return Newf(Conflict, "PortBound", "Port %[1]v is bound (vif_type %[2]v), so its MAC cannot change from %[3]v to %[4]v.", id, vifType, old, new)
 }
 
+// PVLANCannotSetCommunityName is PVLANCannotSetCommunityName (400): pvlan_community is for ports of the type community, which port {id} is not.
+func PVLANCannotSetCommunityName(id any) *Fault {
+	return Newf(Invalid, "PVLANCannotSetCommunityName", "pvlan_community is for ports of the type community, which port %[1]v is not.", id)
+}
+
+// PVLANCommunityNameRequired is PVLANCommunityNameRequired (400): Port {id} is of the type community, so it needs a pvlan_community.
+func PVLANCommunityNameRequired(id any) *Fault {
+	return Newf(Invalid, "PVLANCommunityNameRequired", "Port %[1]v is of the type community, so it needs a pvlan_community.", id)
+}
+
+// PVLANNetworkPortSecurityDisabled is PVLANNetworkPortSecurityDisabled (400): Network {id} has no port security, so it cannot have private VLANs.
+func PVLANNetworkPortSecurityDisabled(id any) *Fault {
+	return Newf(Invalid, "PVLANNetworkPortSecurityDisabled", "Network %[1]v has no port security, so it cannot have private VLANs.", id)
+}
+
+// PVLANNotEnabledOnNetwork is PVLANNotEnabledOnNetwork (400): Network {id} has no private VLANs.
+func PVLANNotEnabledOnNetwork(id any) *Fault {
+	return Newf(Invalid, "PVLANNotEnabledOnNetwork", "Network %[1]v has no private VLANs.", id)
+}
+
+// PVLANPortSecurityDisabled is PVLANPortSecurityDisabled (400): Port {id} has no port security, which private VLANs need.
+func PVLANPortSecurityDisabled(id any) *Fault {
+	return Newf(Invalid, "PVLANPortSecurityDisabled", "Port %[1]v has no port security, which private VLANs need.", id)
+}
+
 // PortBoundNUMAAffinityPolicy is PortBoundNUMAAffinityPolicy (409): Port {id} is bound to host {host}, so its NUMA affinity policy {policy} cannot be changed.
 func PortBoundNUMAAffinityPolicy(id, host, policy any) *Fault {
 	return Newf(Conflict, "PortBoundNUMAAffinityPolicy", "Port %[1]v is bound to host %[2]v, so its NUMA affinity policy %[3]v cannot be changed.", id, host, policy)
@@ -832,9 +857,9 @@ func DuplicateSecurityGroupRuleInPost() *Fault {
 	return &Fault{Kind: Conflict, Name: "DuplicateSecurityGroupRuleInPost", Message: "The request holds the same security group rule twice."}
 }
 
-// SecurityGroupRuleParameterConflict is SecurityGroupRuleParameterConflict (400): {prefix} is not of ethertype {ethertype}.
-func SecurityGroupRuleParameterConflict(prefix, ethertype any) *Fault {
-	return Newf(Invalid, "SecurityGroupRuleParameterConflict", "%[1]v is not of ethertype %[2]v.", prefix, ethertype)
+// SecurityGroupRuleParameterConflict is SecurityGroupRuleParameterConflict (400): Conflicting value ethertype {ethertype}: {prefix} is not of it.
+func SecurityGroupRuleParameterConflict(ethertype, prefix any) *Fault {
+	return Newf(Invalid, "SecurityGroupRuleParameterConflict", "Conflicting value ethertype %[1]v: %[2]v is not of it.", ethertype, prefix)
 }
 
 // SecurityGroupEthertypeConflictWithProtocol is SecurityGroupEthertypeConflictWithProtocol (400): Protocol {protocol} does not exist in ethertype {ethertype}.
@@ -912,14 +937,14 @@ func DuplicateDefaultSgRuleInPost() *Fault {
 	return &Fault{Kind: Conflict, Name: "DuplicateDefaultSgRuleInPost", Message: "The request holds the same default security group rule twice."}
 }
 
-// SecurityGroupDefaultStatefulnessNotFound is SecurityGroupDefaultStatefulnessNotFound (404): No default statefulness is set for project {project}.
-func SecurityGroupDefaultStatefulnessNotFound(project any) *Fault {
-	return Newf(NotFound, "SecurityGroupDefaultStatefulnessNotFound", "No default statefulness is set for project %[1]v.", project)
+// SecurityGroupDefaultStatefulnessNotFound is SecurityGroupDefaultStatefulnessNotFound (404): There is no default statefulness with the ID {id}.
+func SecurityGroupDefaultStatefulnessNotFound(id any) *Fault {
+	return Newf(NotFound, "SecurityGroupDefaultStatefulnessNotFound", "There is no default statefulness with the ID %[1]v.", id)
 }
 
-// SecurityGroupDefaultStatefulnessAlreadyExists is SecurityGroupDefaultStatefulnessAlreadyExists (409): Project {project} has a default statefulness already.
+// SecurityGroupDefaultStatefulnessAlreadyExists is SecurityGroupDefaultStatefulnessAlreadyExists (409): The default statefulness of project {project} is set already.
 func SecurityGroupDefaultStatefulnessAlreadyExists(project any) *Fault {
-	return Newf(Conflict, "SecurityGroupDefaultStatefulnessAlreadyExists", "Project %[1]v has a default statefulness already.", project)
+	return Newf(Conflict, "SecurityGroupDefaultStatefulnessAlreadyExists", "The default statefulness of project %[1]v is set already.", project)
 }
 
 // AddressGroupNotFound is AddressGroupNotFound (404): Address group {id} could not be found.

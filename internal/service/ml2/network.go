@@ -35,13 +35,16 @@ func (p networks) Create(ctx context.Context, tx store.WriteTx, in rest.Input[mo
 		return n, err
 	}
 	shared := n.Shared
-	n.Shared, n.Status, n.AvailabilityZones = nil, model.StatusActive, []string{}
+	n.Shared, n.Status, n.AvailabilityZones, n.L2Adjacency = nil, model.StatusActive, []string{}, true
 	segments, err := p.Types.ReserveAll(ctx, tx, n.ID, n.External, wants)
 	if err != nil {
 		return n, err
 	}
 	show(&n, segments)
 	if n.MTU, err = p.mtu(n.MTU, segments); err != nil {
+		return n, err
+	}
+	if err := p.transparency(&n); err != nil {
 		return n, err
 	}
 	w := service.Write[model.Network]{Op: service.Create, New: &n, Given: in.Given}
@@ -215,8 +218,11 @@ func (p networks) resegment(ctx context.Context, tx store.WriteTx, n *model.Netw
 	if n.ProviderAttributes == nil {
 		return nil, fault.BadInput("The provider attributes of a network of several segments cannot be changed.")
 	}
+	if len(segments) == 0 {
+		return nil, fault.BadInput("The network has no segment whose provider attributes could be changed.")
+	}
 	cur := segments[0]
-	if in.Given("provider:network_type") && want.NetworkType != cur.NetworkType ||
+	if in.Given("provider:network_type") && deref(want.NetworkType) != cur.NetworkType ||
 		in.Given("provider:physical_network") && deref(want.PhysicalNetwork) != cur.PhysicalNetwork {
 		return nil, fault.BadInput("Only the provider:segmentation_id of a network can be changed.")
 	}
@@ -226,7 +232,7 @@ func (p networks) resegment(ctx context.Context, tx store.WriteTx, n *model.Netw
 	if cur.NetworkType != model.TypeVLAN || want.SegmentationID == nil {
 		return nil, fault.BadInput("Only a VLAN network's provider:segmentation_id can be changed.")
 	}
-	next, err := p.Types.want(model.ProviderAttributes{NetworkType: cur.NetworkType, PhysicalNetwork: &cur.PhysicalNetwork, SegmentationID: want.SegmentationID})
+	next, err := p.Types.want(model.ProviderAttributes{NetworkType: &cur.NetworkType, PhysicalNetwork: &cur.PhysicalNetwork, SegmentationID: want.SegmentationID})
 	if err != nil {
 		return nil, err
 	}
@@ -365,6 +371,7 @@ func (p networks) Splice(ctx context.Context, tx store.Tx, page *rest.Page) erro
 			page.Splice(i, "shared", value)
 		}
 	}
+	p.spliceTags(page)
 	for _, other := range p.guards.NetworkPages {
 		if err := other.Splice(ctx, tx, page); err != nil {
 			return err

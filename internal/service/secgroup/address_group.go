@@ -176,6 +176,7 @@ func (p *Plugin) addressGroup(ctx context.Context, tx store.WriteTx, id string) 
 // more are the bindings of templates and address groups.
 func (p *Plugin) more() []rest.Binding {
 	return []rest.Binding{
+		settings{p}.binding(),
 		rest.Bind("default_security_group_rules", p.templateRows, templates{p}, rest.Options{
 			Visible:  func(context.Context) store.Cond { return store.Cond{} },
 			NotFound: func(id string) error { return fault.DefaultSecurityGroupRuleNotFound(id) },

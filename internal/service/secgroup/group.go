@@ -27,6 +27,12 @@ func (p groups) Create(ctx context.Context, tx store.WriteTx, in rest.Input[mode
 	if _, err := p.ensureDefault(ctx, tx, g.ProjectID); err != nil {
 		return g, err
 	}
+	if !in.Given("stateful") {
+		var err error
+		if g.Stateful, err = p.statefulFor(ctx, tx, g.ProjectID); err != nil {
+			return g, err
+		}
+	}
 	p.stamp(&g.Standard, 1)
 	if err := p.Groups.Insert(ctx, tx, &g); err != nil {
 		return g, err
@@ -92,6 +98,9 @@ func (p groups) Delete(ctx context.Context, tx store.WriteTx, cur model.Security
 		}
 	}
 	if err := sharing.Forget(ctx, tx, cur.ID); err != nil {
+		return err
+	}
+	if err := p.left(ctx, tx, cur.ID); err != nil {
 		return err
 	}
 	if err := p.Groups.Delete(ctx, tx, cur.ID); err != nil {

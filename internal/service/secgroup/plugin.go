@@ -71,10 +71,14 @@ type Plugin struct {
 	Config
 	templateRows *Templates
 	addressRows  *AddressGroups
+	statefulRows *Statefulness
+	gone         []Gone
 }
 
 // New makes the plugin.
-func New(c Config) *Plugin { return &Plugin{c, NewTemplates(), NewAddressGroups()} }
+func New(c Config) *Plugin {
+	return &Plugin{c, NewTemplates(), NewAddressGroups(), NewStatefulness(), nil}
+}
 
 // Name is the plugin's name.
 func (p *Plugin) Name() string { return "security-group" }
@@ -158,10 +162,14 @@ func (p *Plugin) holdDefault(ctx context.Context, tx store.WriteTx, project stri
 }
 
 func (p *Plugin) makeDefault(ctx context.Context, tx store.WriteTx, project string) (string, error) {
-	g := model.SecurityGroup{Name: defaultName, Stateful: true}
+	stateful, err := p.statefulFor(ctx, tx, project)
+	if err != nil {
+		return "", err
+	}
+	g := model.SecurityGroup{Name: defaultName, Stateful: stateful}
 	g.ProjectID, g.Description = project, "Default security group"
 	p.stamp(&g.Standard, 1)
-	err := p.Groups.Insert(ctx, tx, &g)
+	err = p.Groups.Insert(ctx, tx, &g)
 	if _, dup := store.AsDuplicate(err); dup {
 		return p.defaultID(ctx, tx, project, tx.Dialect().ForShare())
 	}

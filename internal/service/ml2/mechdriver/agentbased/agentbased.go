@@ -17,6 +17,7 @@ type Driver struct {
 	vifType   string
 	mappings  string // the configuration in which the agent says which physical networks it reaches
 	details   func(conf map[string]any) map[string]any
+	tags      bool // frames with tags of guests pass
 }
 
 // OpenVSwitch binds to the Open vSwitch agent.
@@ -38,7 +39,7 @@ func OpenVSwitch() Driver {
 
 // LinuxBridge binds to the Linux bridge agent.
 func LinuxBridge() Driver {
-	return Driver{name: "linuxbridge", agentType: model.AgentLinuxBridge, vifType: model.VIFBridge, mappings: "interface_mappings",
+	return Driver{name: "linuxbridge", agentType: model.AgentLinuxBridge, vifType: model.VIFBridge, mappings: "interface_mappings", tags: true,
 		details: func(map[string]any) map[string]any {
 			return map[string]any{"port_filter": true, "connectivity": "l2"}
 		}}
@@ -101,7 +102,14 @@ func texts(conf map[string]any, name string) []string {
 	return out
 }
 
+// CarriesTags is true of Linux bridges, which look at no tags; Open vSwitch's flows take a tag for that of a segment.
+func (d Driver) CarriesTags(model.Network) bool { return d.tags }
+
+// CarriesQinQ is true of neither.
+func (d Driver) CarriesQinQ(model.Network) bool { return false }
+
 var (
 	_ ml2.MechanismDriver = Driver{}
+	_ ml2.TagCarrier      = Driver{}
 	_ ml2.HostFilter      = Driver{}
 )
