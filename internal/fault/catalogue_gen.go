@@ -887,24 +887,24 @@ func SecurityGroupInvalidProtocolForPort(protocol, allowed any) *Fault {
 	return Newf(Invalid, "SecurityGroupInvalidProtocolForPort", "Protocol %[1]v has no ports; those that have are %[2]v.", protocol, allowed)
 }
 
-// SecurityGroupInvalidPortRange is SecurityGroupInvalidPortRange (400): For TCP and UDP the range must run from a smaller to a greater port, and give both or neither.
+// SecurityGroupInvalidPortRange is SecurityGroupInvalidPortRange (400): A range of TCP or UDP ports has both ends or neither, and port_range_min must be <= port_range_max.
 func SecurityGroupInvalidPortRange() *Fault {
-	return &Fault{Kind: Invalid, Name: "SecurityGroupInvalidPortRange", Message: "For TCP and UDP the range must run from a smaller to a greater port, and give both or neither."}
+	return &Fault{Kind: Invalid, Name: "SecurityGroupInvalidPortRange", Message: "A range of TCP or UDP ports has both ends or neither, and port_range_min must be <= port_range_max."}
 }
 
-// SecurityGroupInvalidPortValue is SecurityGroupInvalidPortValue (400): {port} is no port.
+// SecurityGroupInvalidPortValue is SecurityGroupInvalidPortValue (400): Invalid value for port {port}.
 func SecurityGroupInvalidPortValue(port any) *Fault {
-	return Newf(Invalid, "SecurityGroupInvalidPortValue", "%[1]v is no port.", port)
+	return Newf(Invalid, "SecurityGroupInvalidPortValue", "Invalid value for port %[1]v.", port)
 }
 
-// SecurityGroupInvalidIcmpValue is SecurityGroupInvalidIcmpValue (400): {field} is {value}, but ICMP types and codes are between 0 and 255.
+// SecurityGroupInvalidIcmpValue is SecurityGroupInvalidIcmpValue (400): Invalid value for ICMP {field} {value}: it is between 0 and 255.
 func SecurityGroupInvalidIcmpValue(field, value any) *Fault {
-	return Newf(Invalid, "SecurityGroupInvalidIcmpValue", "%[1]v is %[2]v, but ICMP types and codes are between 0 and 255.", field, value)
+	return Newf(Invalid, "SecurityGroupInvalidIcmpValue", "Invalid value for ICMP %[1]v %[2]v: it is between 0 and 255.", field, value)
 }
 
-// SecurityGroupMissingIcmpType is SecurityGroupMissingIcmpType (400): ICMP code {code} is given without a type.
+// SecurityGroupMissingIcmpType is SecurityGroupMissingIcmpType (400): The ICMP type (port-range-min) is missing: code {code} is given alone.
 func SecurityGroupMissingIcmpType(code any) *Fault {
-	return Newf(Invalid, "SecurityGroupMissingIcmpType", "ICMP code %[1]v is given without a type.", code)
+	return Newf(Invalid, "SecurityGroupMissingIcmpType", "The ICMP type (port-range-min) is missing: code %[1]v is given alone.", code)
 }
 
 // SecurityGroupMultipleRemoteEntites is SecurityGroupMultipleRemoteEntites (400): Give one of remote_group_id, remote_ip_prefix and remote_address_group_id.

@@ -108,7 +108,11 @@ func PortValue() apidef.Type {
 				if err := whole(raw); err != nil {
 					return nil, err
 				}
-				return nil, fault.Newf(fault.Invalid, "SecurityGroupInvalidPortValue", "%s is not a port from 0 to 65535", describe(raw))
+				text := describe(raw)
+				if err == nil {
+					text = strconv.FormatInt(v, 10)
+				}
+				return nil, fault.Newf(fault.Invalid, "SecurityGroupInvalidPortValue", "Invalid value for port %s: 0 to 65535 are ports", text)
 			}
 			return strconv.AppendInt(nil, v, 10), nil
 		},

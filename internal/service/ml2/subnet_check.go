@@ -110,7 +110,7 @@ func noPools(s *model.Subnet) error {
 func checkOverlap(others []model.Subnet, prefix netip.Prefix) error {
 	for i := range others {
 		if o := ipam.Prefix(&others[i]); o.IsValid() && o.Overlaps(prefix) {
-			return fault.BadInput("cidr %s overlaps %s of subnet %s on the same network.", prefix, o, others[i].ID)
+			return fault.BadInput("cidr %s overlaps with another subnet of the network: %s of subnet %s.", prefix, o, others[i].ID)
 		}
 	}
 	return nil

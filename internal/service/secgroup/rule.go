@@ -267,10 +267,11 @@ func checkPorts(r *model.SecurityGroupRule) error {
 	n, _ := types.ProtocolNumber(*r.Protocol)
 	switch n {
 	case 1, 58:
-		for field, v := range map[string]*int64{"port_range_min": low, "port_range_max": high} {
-			if v != nil && (*v < 0 || *v > 255) {
-				return fault.SecurityGroupInvalidIcmpValue(field, *v)
-			}
+		if low != nil && (*low < 0 || *low > 255) {
+			return fault.SecurityGroupInvalidIcmpValue("type (port_range_min)", *low)
+		}
+		if high != nil && (*high < 0 || *high > 255) {
+			return fault.SecurityGroupInvalidIcmpValue("code (port_range_max)", *high)
 		}
 		if low == nil {
 			return fault.SecurityGroupMissingIcmpType(*high)
