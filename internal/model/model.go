@@ -54,7 +54,7 @@ const (
 
 // ProviderAttributes are the provider extension's view of a network with one segment.
 type ProviderAttributes struct {
-	NetworkType     string  `json:"provider:network_type"`
+	NetworkType     *string `json:"provider:network_type"` // nil for a network without segments
 	PhysicalNetwork *string `json:"provider:physical_network"`
 	SegmentationID  *int64  `json:"provider:segmentation_id"`
 }
@@ -73,6 +73,8 @@ type Network struct {
 	// ProviderAttributes is nil for a network of several segments, which shows Segments instead.
 	*ProviderAttributes
 	Segments []ProviderAttributes `json:"segments,omitempty"`
+	// L2Adjacency is false for a network whose subnets are on its segments: hosts of different segments reach each other by routers.
+	L2Adjacency bool `json:"l2_adjacency"`
 	// VLANTransparent and QinQ are nil where the cloud does not offer them.
 	VLANTransparent       *bool    `json:"vlan_transparent,omitempty"`
 	QinQ                  *bool    `json:"qinq,omitempty"`
@@ -129,7 +131,7 @@ type Subnet struct {
 	ServiceTypes    []string         `json:"service_types"`
 	// DNSPublishFixedIP asks for the publication of the addresses of ports.
 	DNSPublishFixedIP bool    `json:"dns_publish_fixed_ip"`
-	SegmentID         *string `json:"segment_id,omitempty"`
+	SegmentID         *string `json:"segment_id"`
 	Ext               Ext     `json:"ext,omitempty"`
 }
 
@@ -210,6 +212,11 @@ type Port struct {
 	// what Placement must set aside for the rules in force.
 	QoSNetworkPolicyID *string         `json:"qos_network_policy_id"`
 	ResourceRequest    json.RawMessage `json:"resource_request"`
+	// IPAllocation is when the port gets its addresses.
+	IPAllocation string `json:"ip_allocation"`
+	// TrunkDetails are there for a port that carries a trunk; TrunkID, a column, for that and for those inside.
+	TrunkDetails *TrunkDetails `json:"trunk_details,omitempty"`
+	TrunkID      string        `json:"-"`
 	// Wiring is the wiring generation: it grows with every change of host, segment, MAC, addresses or admin
 	// state. It is a column and not part of the body.
 	Wiring int64 `json:"-"`

@@ -171,7 +171,7 @@ func (s *Server) plugins(o Options) {
 	types, err := ml2.NewTypeManager([]ml2.TypeDriver{
 		tunnel.Driver{Config: tunnel.Config{Type: model.TypeVXLAN, MaxID: tunnel.MaxVNI, Ranges: []claim.Range{{Min: 1, Max: 100000}}, Overhead: tunnel.OverheadVXLAN, IPHeader: 20, MTUAll: 1500, IDs: ids}},
 		flat.Driver{Config: flat.Config{Networks: []string{"*"}, MTUAll: 1500}},
-	}, []string{model.TypeVXLAN}, "", ids)
+	}, []string{model.TypeVXLAN}, "", ids, s.Clock)
 	if err != nil {
 		s.T.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"isospin/internal/clock"
 	"isospin/internal/fault"
 	"isospin/internal/ident"
 	"isospin/internal/model"
@@ -128,10 +129,10 @@ func TestMTUs(t *testing.T) {
 
 // TestManagerRefuses a configuration that cannot work.
 func TestManagerRefuses(t *testing.T) {
-	if _, err := ml2.NewTypeManager(typeDrivers(), []string{"geneve"}, "", ident.Random{}); err == nil {
+	if _, err := ml2.NewTypeManager(typeDrivers(), []string{"geneve"}, "", ident.Random{}, clock.System{}); err == nil {
 		t.Error("a project type without a driver")
 	}
-	if _, err := ml2.NewTypeManager(typeDrivers(), []string{"vxlan"}, "geneve", ident.Random{}); err == nil {
+	if _, err := ml2.NewTypeManager(typeDrivers(), []string{"vxlan"}, "geneve", ident.Random{}, clock.System{}); err == nil {
 		t.Error("an external type without a driver")
 	}
 }

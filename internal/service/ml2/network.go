@@ -236,18 +236,12 @@ func (p networks) resegment(ctx context.Context, tx store.WriteTx, n *model.Netw
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Types.Release(ctx, tx, cur); err != nil {
-		return nil, err
-	}
-	moved, err := p.Types.ReserveAll(ctx, tx, n.ID, false, []model.Segment{next})
+	moved, err := p.Types.move(ctx, tx, cur, next)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(ctx, store.Q("UPDATE binding_levels SET segment_id = ? WHERE segment_id = ?", moved[0].ID, cur.ID)); err != nil {
-		return nil, err
-	}
-	show(n, moved)
-	return moved, p.rewire(ctx, tx, n.ID)
+	show(n, []model.Segment{moved})
+	return []model.Segment{moved}, p.rewire(ctx, tx, n.ID)
 }
 
 // unshare refuses to take a network from projects that use it.

@@ -16,6 +16,7 @@ type (
 	Networks = store.Table[model.Network]
 	Subnets  = store.Table[model.Subnet]
 	Ports    = store.Table[model.Port]
+	Segments = store.Table[model.NetworkSegment]
 )
 
 // NewNetworks declares the table of networks.
@@ -35,6 +36,7 @@ func NewSubnets() *Subnets {
 		store.Column[model.Subnet]{Name: "revision", Attr: "revision_number", Of: func(s *model.Subnet) any { return s.Revision }},
 		store.Column[model.Subnet]{Name: "network_id", Attr: "network_id", Of: func(s *model.Subnet) any { return s.NetworkID }},
 		store.Column[model.Subnet]{Name: "name", Attr: "name", Of: func(s *model.Subnet) any { return s.Name }},
+		store.Column[model.Subnet]{Name: "segment_id", Attr: "segment_id", Of: func(s *model.Subnet) any { return orNull(s.SegmentID) }},
 		store.Column[model.Subnet]{Name: "subnetpool_id", Attr: "subnetpool_id", Of: func(s *model.Subnet) any { return orNil(s.SubnetPoolID) }},
 	).Counted("subnet")
 }
@@ -53,6 +55,7 @@ func NewPorts() *Ports {
 		store.Column[model.Port]{Name: "host", Attr: "binding:host_id", Of: func(p *model.Port) any { return p.HostID }},
 		store.Column[model.Port]{Name: "wiring", Of: func(p *model.Port) any { return p.Wiring }, Load: loadWiring},
 		store.Column[model.Port]{Name: "qos_policy_id", Of: func(p *model.Port) any { return orNil(p.QoSPolicyID) }},
+		store.Column[model.Port]{Name: "trunk_id", Of: func(p *model.Port) any { return p.TrunkID }, Load: loadText(func(p *model.Port, id string) { p.TrunkID = id })},
 		store.Column[model.Port]{Name: "bindings", Of: bindingsOf, Load: loadBindings},
 	).Counted("port")
 }
@@ -72,6 +75,64 @@ func loadWiring(p *model.Port, raw any) error {
 	}
 	p.Wiring = n
 	return nil
+}
+
+// NewSegments declares the table of segments, dynamic ones too.
+func NewSegments() *Segments {
+	type segment = model.NetworkSegment
+	return store.NewTable("segments",
+		func(s *segment) string { return s.ID }, func(*segment) string { return "" },
+		store.Column[segment]{Name: "revision", Attr: "revision_number", Of: func(s *segment) any { return s.Revision }},
+		store.Column[segment]{Name: "name", Attr: "name", Of: func(s *segment) any { return orNull(s.Name) }},
+		store.Column[segment]{Name: "network_id", Attr: "network_id", Of: func(s *segment) any { return s.NetworkID }},
+		store.Column[segment]{Name: "network_type", Attr: "network_type", Of: func(s *segment) any { return s.NetworkType }},
+		store.Column[segment]{Name: "physical_network", Attr: "physical_network", Of: func(s *segment) any { return deref(s.PhysicalNetwork) }},
+		store.Column[segment]{Name: "segmentation_id", Attr: "segmentation_id", Of: func(s *segment) any { return deref(s.SegmentationID) }},
+		store.Column[segment]{Name: "segment_index", Of: func(s *segment) any { return s.Index }, Load: loadNumber(func(s *segment, n int64) { s.Index = n })},
+		store.Column[segment]{Name: "is_dynamic", Of: func(s *segment) any { return truth(s.Dynamic) }, Load: loadNumber(func(s *segment, n int64) { s.Dynamic = n != 0 })},
+		store.Column[segment]{Name: "host", Of: func(s *segment) any { return s.Host }, Load: loadText(func(s *segment, host string) { s.Host = host })},
+		store.Column[segment]{Name: "dynamic_of", Of: func(s *segment) any { return dynamicOf(s.Segment()) }},
+	)
+}
+
+func orNull(s *string) any {
+	if s == nil {
+		return nil
+	}
+	return *s
+}
+
+func truth(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// loadNumber and loadText put a column's value back into a row.
+func loadNumber[T any](set func(*T, int64)) func(*T, any) error {
+	return func(v *T, raw any) error {
+		n, ok := raw.(int64)
+		if !ok {
+			return fmt.Errorf("ml2: a column is a %T and no number", raw)
+		}
+		set(v, n)
+		return nil
+	}
+}
+
+func loadText[T any](set func(*T, string)) func(*T, any) error {
+	return func(v *T, raw any) error {
+		switch text := raw.(type) {
+		case string:
+			set(v, text)
+		case []byte:
+			set(v, string(text))
+		default:
+			return fmt.Errorf("ml2: a column is a %T and no text", raw)
+		}
+		return nil
+	}
 }
 
 const segmentColumns = "id, network_id, network_type, physical_network, segmentation_id, segment_index, is_dynamic, host"
@@ -110,16 +171,6 @@ func segmentsWhere(ctx context.Context, tx store.Tx, where store.Cond, lock stri
 			return err
 		})
 	return out, err
-}
-
-func insertSegment(ctx context.Context, tx store.WriteTx, s model.Segment) error {
-	dynamic := int64(0)
-	if s.Dynamic {
-		dynamic = 1
-	}
-	_, err := tx.Exec(ctx, store.Q("INSERT INTO segments ("+segmentColumns+", dynamic_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		s.ID, s.NetworkID, s.NetworkType, s.PhysicalNetwork, s.SegmentationID, s.Index, dynamic, s.Host, dynamicOf(s)))
-	return err
 }
 
 // dynamicOf is the same for dynamic segments that serve the same, of which a network has one: the index refuses another.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"isospin/internal/clock"
 	"isospin/internal/fault"
 	"isospin/internal/ident"
 	"isospin/internal/model"
@@ -23,11 +24,13 @@ type TypeManager struct {
 	projectTypes []string
 	externalType string // external_network_type; "" for the project types
 	ids          ident.Source
+	clock        clock.Clock
+	segments     *Segments
 }
 
 // NewTypeManager refuses project types without a driver.
-func NewTypeManager(drivers []TypeDriver, projectTypes []string, externalType string, ids ident.Source) (*TypeManager, error) {
-	m := &TypeManager{drivers: map[string]TypeDriver{}, projectTypes: projectTypes, externalType: externalType, ids: ids}
+func NewTypeManager(drivers []TypeDriver, projectTypes []string, externalType string, ids ident.Source, c clock.Clock) (*TypeManager, error) {
+	m := &TypeManager{drivers: map[string]TypeDriver{}, projectTypes: projectTypes, externalType: externalType, ids: ids, clock: c, segments: NewSegments()}
 	for _, d := range drivers {
 		m.drivers[d.Type()] = d
 	}
@@ -83,7 +86,7 @@ func (m *TypeManager) wants(n *model.Network, provider, segments bool) ([]model.
 
 // want checks one request for a segment; segmentation id 0 means that any will do.
 func (m *TypeManager) want(a model.ProviderAttributes) (model.Segment, error) {
-	s := model.Segment{NetworkType: a.NetworkType}
+	s := model.Segment{NetworkType: deref(a.NetworkType)}
 	if a.PhysicalNetwork != nil {
 		s.PhysicalNetwork = *a.PhysicalNetwork
 	}
@@ -125,11 +128,16 @@ func (m *TypeManager) ReserveAll(ctx context.Context, tx store.WriteTx, networkI
 	}
 	for i := range wants {
 		wants[i].NetworkID = networkID
-		if err := insertSegment(ctx, tx, wants[i]); err != nil {
+		if err := m.insert(ctx, tx, wants[i]); err != nil {
 			return nil, err
 		}
 	}
 	return wants, nil
+}
+
+func (m *TypeManager) insert(ctx context.Context, tx store.WriteTx, s model.Segment) error {
+	row := s.Resource(model.Stamp(m.clock.Now()))
+	return m.segments.Insert(ctx, tx, &row)
 }
 
 func (m *TypeManager) reserve(ctx context.Context, tx store.WriteTx, want model.Segment) (model.Segment, error) {
@@ -170,7 +178,7 @@ func (m *TypeManager) ReserveDynamic(ctx context.Context, tx store.WriteTx, netw
 		if s, err = m.reserve(ctx, tx, want); err != nil {
 			return s, err
 		}
-		err = insertSegment(ctx, tx, s)
+		err = m.insert(ctx, tx, s)
 		if _, dup := store.AsDuplicate(err); !dup {
 			tx.Changed(key(wire.KindNetwork, networkID), networkSet(networkID)) // hosts that hold the network learn the segment
 			return s, err
@@ -208,6 +216,28 @@ func (m *TypeManager) Release(ctx context.Context, tx store.WriteTx, s model.Seg
 	return deleteSegment(ctx, tx, s.ID)
 }
 
+// move gives a segment another id; it stays the same segment, for its name, its subnets and the ports bound to it.
+func (m *TypeManager) move(ctx context.Context, tx store.WriteTx, cur, next model.Segment) (model.Segment, error) {
+	d := m.drivers[cur.NetworkType]
+	if d == nil {
+		return cur, fault.BadInput("network_type value '%s' not supported by any type driver.", cur.NetworkType)
+	}
+	next.ID, next.NetworkID, next.Index = cur.ID, cur.NetworkID, cur.Index
+	next, err := d.Reserve(ctx, tx, next)
+	if err != nil {
+		return next, err
+	}
+	if err := d.Release(ctx, tx, cur); err != nil {
+		return next, err
+	}
+	row, err := m.segments.GetForUpdate(ctx, tx, cur.ID)
+	if err != nil {
+		return next, err
+	}
+	row.SegmentationID, row.UpdatedAt, row.Revision = &next.SegmentationID, model.Stamp(m.clock.Now()), row.Revision+1
+	return next, m.segments.Update(ctx, tx, &row, -1)
+}
+
 // MTU is what a network on these segments can carry: the smallest of theirs; 0: unlimited.
 func (m *TypeManager) MTU(segments []model.Segment) int64 {
 	var least int64
@@ -240,7 +270,7 @@ func show(n *model.Network, segments []model.Segment) {
 		if s.Dynamic {
 			continue
 		}
-		a := model.ProviderAttributes{NetworkType: s.NetworkType}
+		a := model.ProviderAttributes{NetworkType: &s.NetworkType}
 		if s.PhysicalNetwork != "" {
 			a.PhysicalNetwork = &s.PhysicalNetwork
 		}
@@ -250,6 +280,9 @@ func show(n *model.Network, segments []model.Segment) {
 		attrs = append(attrs, a)
 	}
 	n.ProviderAttributes, n.Segments = nil, nil
+	if len(attrs) == 0 {
+		attrs = append(attrs, model.ProviderAttributes{}) // all of its segments were taken away
+	}
 	if len(attrs) == 1 {
 		n.ProviderAttributes = &attrs[0]
 		return

@@ -71,7 +71,7 @@ func newWorld(t *testing.T, projectTypes []string, extra ...ml2.MechanismDriver)
 	if err != nil {
 		t.Fatal(err)
 	}
-	types, err := ml2.NewTypeManager(typeDrivers(), projectTypes, "", ident.Random{})
+	types, err := ml2.NewTypeManager(typeDrivers(), projectTypes, "", ident.Random{}, clock.System{})
 	if err != nil {
 		t.Fatal(err)
 	}
