@@ -135,7 +135,7 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 	for _, m := range makers {
 		types = append(types, m(c, env.IDs))
 	}
-	tm, err := ml2.NewTypeManager(types, c.ML2.ProjectNetworkTypes, c.ML2.ExternalNetworkType, env.IDs)
+	tm, err := ml2.NewTypeManager(types, c.ML2.ProjectNetworkTypes, c.ML2.ExternalNetworkType, env.IDs, env.Clock)
 	if err != nil {
 		return nil, err
 	}
