@@ -26,6 +26,8 @@ type Agent struct {
 	ResourcesSynced  *bool          `json:"resources_synced"`
 	CreatedAt        string         `json:"created_at"`
 	StartedAt        string         `json:"started_at"`
+	// HAChassisPriority is how much the agent is preferred for highly available routers; nil: not at all.
+	HAChassisPriority *int64 `json:"ha_chassis_priority,omitempty"`
 	// Connected says that a server holds the host's session; Server names it. Columns, not body.
 	Connected bool   `json:"-"`
 	Server    string `json:"-"`

@@ -23,6 +23,23 @@ type Input[T any] struct {
 	fields map[string]int
 }
 
+// Made is the input of a write that another plugin makes: v, of which the attributes named count as given.
+func Made[T any](v T, given ...string) (Input[T], error) {
+	in := Input[T]{Value: v, given: map[string]json.RawMessage{}}
+	raw, err := json.Marshal(&v)
+	if err != nil {
+		return in, fmt.Errorf("encode an input: %w", err)
+	}
+	for _, name := range given {
+		value, ok := member(raw, name)
+		if !ok {
+			value = []byte("null")
+		}
+		in.given[name] = json.RawMessage(value)
+	}
+	return in, nil
+}
+
 // Given tells whether the request carried the attribute (null counts as given).
 func (in Input[T]) Given(attribute string) bool {
 	_, ok := in.given[attribute]
@@ -61,7 +78,10 @@ type Controller[T any] interface {
 	Delete(ctx context.Context, tx store.WriteTx, current T) error
 }
 
-// Actor answers member actions (PUT /routers/{id}/add_router_interface) with the JSON of the answer.
+// Member is an action's answer that is the member itself, of the binding's T: it is shown as a PUT shows it.
+type Member struct{ Value any }
+
+// Actor answers member actions (PUT /routers/{id}/add_router_interface) with the JSON of the answer, or with a Member.
 type Actor interface {
 	Act(ctx context.Context, tx store.WriteTx, id, action string, in json.RawMessage) (any, error)
 }
@@ -163,6 +183,8 @@ type Binding struct {
 	update     func(ctx context.Context, tx store.WriteTx, row store.Row, given map[string]json.RawMessage) (store.Row, error)
 	remove     func(ctx context.Context, tx store.WriteTx, row store.Row) error
 	lock       func(ctx context.Context, tx store.WriteTx, id string) (store.Row, error)
+	// row makes a row of a T, for what actions answer.
+	row func(v any) (store.Row, error)
 	// retag writes a locked row's new tags, with its next revision; nil where T has no standard attributes.
 	retag func(ctx context.Context, tx store.WriteTx, row store.Row, tags []string, now string) error
 
@@ -217,6 +239,13 @@ func Bind[T any](collection string, t Table[T], c Controller[T], o Options) Bind
 		},
 		remove: func(ctx context.Context, tx store.WriteTx, cur store.Row) error {
 			return c.Delete(ctx, tx, cur.Value.(T))
+		},
+		row: func(v any) (store.Row, error) {
+			t, ok := v.(T)
+			if !ok {
+				return store.Row{}, fmt.Errorf("rest: a member of %s is a %T", collection, v)
+			}
+			return row(t)
 		},
 		lock: func(ctx context.Context, tx store.WriteTx, id string) (store.Row, error) {
 			v, err := t.GetForUpdate(ctx, tx, id)

@@ -186,11 +186,19 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, e *endpoint, id str
 		if err != nil {
 			return err
 		}
-		if err := s.mayAct(ctx, tx, e, a.Name, &row); err != nil {
+		if err := s.mayAct(ctx, tx, e, a.Name, in, &row); err != nil {
 			return err
 		}
 		out, err := e.Options.Actor.Act(ctx, tx, id, a.Name, in)
 		if err != nil {
+			return err
+		}
+		if m, ok := out.(Member); ok {
+			row, err := e.Binding.row(m.Value)
+			if err != nil {
+				return err
+			}
+			answer, err = s.renderWritten(ctx, tx, e, []store.Row{row}, false)
 			return err
 		}
 		answer, err = json.Marshal(out)
@@ -231,17 +239,30 @@ func (s *Server) bound(tx store.WriteTx, e *endpoint, row store.Row) {
 	}
 }
 
-// mayAct judges a member action by the rule of its own name; one without a rule by that of an update.
-func (s *Server) mayAct(ctx context.Context, tx store.Tx, e *endpoint, action string, row *store.Row) error {
+// mayAct judges a member action by the rule of its own name, and by those of the attributes that it gives under the resource's name and
+// of their keys; one without a rule by that of an update.
+func (s *Server) mayAct(ctx context.Context, tx store.Tx, e *endpoint, action string, in json.RawMessage, row *store.Row) error {
 	if !s.Policy.Has(action) {
-		action = "update_" + e.noun
+		action = "update_" + e.res.Name
 	}
 	ts, err := e.targets(ctx, tx, []store.Row{*row})
 	if err != nil {
 		return err
 	}
-	if !s.Policy.Allow(principal(ctx), action, ts[0]) {
-		return fault.PolicyNotAuthorized(action)
+	rules := []string{action}
+	var outer map[string]map[string]json.RawMessage
+	if json.Unmarshal(in, &outer) == nil { // an action whose body is of another shape gives no attributes
+		for name, raw := range outer[e.res.Name] {
+			rules = append(rules, action+":"+name)
+			for _, key := range subKeys(raw) {
+				rules = append(rules, action+":"+name+":"+key)
+			}
+		}
+	}
+	for i, rule := range rules {
+		if (i == 0 || s.Policy.Has(rule)) && !s.Policy.Allow(principal(ctx), rule, ts[0]) {
+			return fault.PolicyNotAuthorized(rule)
+		}
 	}
 	return nil
 }

@@ -44,6 +44,9 @@ func inPools(s *model.Subnet, a netip.Addr) bool {
 	return false
 }
 
+// InPools tells whether an address is in one of the subnet's allocation pools.
+func InPools(s *model.Subnet, a netip.Addr) bool { return inPools(s, a) }
+
 // Open makes the free ranges of a new subnet.
 func (a *Allocator) Open(ctx context.Context, tx store.WriteTx, s *model.Subnet) error {
 	if AutoAddress(s) {

@@ -40,6 +40,8 @@ CREATE TABLE router_hosts (
     ha_port_id {{.Key 36}} NOT NULL,
     -- What the host last said of itself: active, standby, '' for not yet.
     ha_state {{.Key 16}} NOT NULL,
+    -- How much the host is preferred among those of a highly available router.
+    priority {{.Int}} NOT NULL,
     PRIMARY KEY (router_id, host)
 ){{.Narrow}};
 CREATE INDEX router_hosts_host ON router_hosts (host);
