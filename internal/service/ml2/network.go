@@ -272,6 +272,11 @@ func everyones(ctx context.Context, tx store.Tx, id string) (bool, error) {
 
 // Delete removes a network with its subnets and the ports that services made for themselves.
 func (p networks) Delete(ctx context.Context, tx store.WriteTx, cur model.Network) error {
+	for _, g := range p.guards.NetworksGoing {
+		if err := g.Guard(ctx, tx, service.Write[model.Network]{Op: service.Delete, Old: &cur}); err != nil {
+			return err
+		}
+	}
 	ps, err := p.Ports.Find(ctx, tx, store.List{Where: store.Eq("network_id", cur.ID), Lock: true})
 	if err != nil {
 		return err
@@ -291,7 +296,7 @@ func (p networks) Delete(ctx context.Context, tx store.WriteTx, cur model.Networ
 		return err
 	}
 	for i := range subs {
-		if err := subnets(p).remove(ctx, tx, &cur, subs[i]); err != nil {
+		if err := subnets(p).remove(ctx, tx, &cur, subs[i], true); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,9 @@ type Plugin struct {
 
 // Guards are those who take part in the plugin's transactions, in order.
 type Guards struct {
-	Networks        []service.Guard[model.Network]
+	Networks []service.Guard[model.Network]
+	// NetworksGoing run before anybody looks at the ports of a network that is deleted: for those who hold ports that go with it.
+	NetworksGoing   []service.Guard[model.Network]
 	Subnets         []service.Guard[model.Subnet]
 	Ports           []service.Guard[model.Port]
 	NetworksWritten []service.Follower[model.Network]
