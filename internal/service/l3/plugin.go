@@ -15,6 +15,7 @@ import (
 	"isospin/internal/service"
 	"isospin/internal/service/agents"
 	"isospin/internal/service/ml2"
+	"isospin/internal/service/servicetype"
 	"isospin/internal/service/sharing"
 	"isospin/internal/store"
 )
@@ -29,6 +30,11 @@ type Ports interface {
 // Hints checks availability zones; zones.Plugin is one.
 type Hints interface {
 	Check(ctx context.Context, tx store.Tx, resource string, hints []string) error
+}
+
+// Flavors tells which provider makes routers of a flavour; flavors.Plugin does. The error is the request's.
+type Flavors interface {
+	Provider(ctx context.Context, tx store.WriteTx, flavor, serviceType string) (servicetype.Provider, error)
 }
 
 // GatewayGuard is asked in the transaction before a router's way out changes: old is nil for a new one, now for one that goes
@@ -46,8 +52,10 @@ type InterfaceGuard interface {
 type Guards struct {
 	Gateways   []GatewayGuard
 	Interfaces []InterfaceGuard
-	// Routers are asked before a router's row is written; they may complete New.
-	Routers        []service.Guard[model.Router]
+	// Routers are asked before a router's row is written, when its gateways are settled; they may complete New.
+	Routers []service.Guard[model.Router]
+	// Gated are asked when the gateways of New are as they will be, before the row is written; they may complete New.
+	Gated          []service.Guard[model.Router]
 	RoutersWritten []service.Follower[model.Router]
 	// Pages add what others compute of routers.
 	Pages []rest.Splicer
@@ -64,6 +72,7 @@ type Config struct {
 	Nets     Nets
 	Agents   *agents.Plugin
 	Hints    Hints
+	Flavors  Flavors
 	Clock    clock.Clock
 	IDs      ident.Source
 	Log      *slog.Logger
@@ -114,6 +123,7 @@ func (p *Plugin) Guard(g Guards) {
 	p.guards.Gateways = append(p.guards.Gateways, g.Gateways...)
 	p.guards.Interfaces = append(p.guards.Interfaces, g.Interfaces...)
 	p.guards.Routers = append(p.guards.Routers, g.Routers...)
+	p.guards.Gated = append(p.guards.Gated, g.Gated...)
 	p.guards.RoutersWritten = append(p.guards.RoutersWritten, g.RoutersWritten...)
 	p.guards.Pages = append(p.guards.Pages, g.Pages...)
 }

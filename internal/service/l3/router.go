@@ -10,6 +10,7 @@ import (
 	"isospin/internal/model"
 	"isospin/internal/rest"
 	"isospin/internal/service"
+	"isospin/internal/service/servicetype"
 	"isospin/internal/store"
 )
 
@@ -46,8 +47,7 @@ func (p routers) make(ctx context.Context, tx store.WriteTx, r model.Router, gat
 	if err := p.Hints.Check(ctx, tx, "router", r.AvailabilityZoneHints); err != nil {
 		return r, err
 	}
-	w := service.Write[model.Router]{Op: service.Create, New: &r, Given: given}
-	if err := p.before(ctx, tx, w); err != nil {
+	if err := p.flavour(ctx, tx, &r, set); err != nil {
 		return r, err
 	}
 	if r.HA {
@@ -59,6 +59,10 @@ func (p routers) make(ctx context.Context, tx store.WriteTx, r model.Router, gat
 		if err := p.gate(ctx, tx, &r, 0, gateway); err != nil {
 			return r, err
 		}
+	}
+	w := service.Write[model.Router]{Op: service.Create, New: &r, Given: given}
+	if err := p.before(ctx, tx, w); err != nil {
+		return r, err
 	}
 	if err := p.Routers.Insert(ctx, tx, &r); err != nil {
 		return r, err
@@ -93,6 +97,31 @@ func (p *Plugin) fill(r *model.Router, set func(string) bool) {
 	}
 	r.Routes, r.ExternalGateways, r.GatewayPorts = []model.HostRoute{}, nil, nil
 	r.Lead()
+}
+
+// flavour makes a router what its flavour's provider makes, and refuses a request that says otherwise
+// (neutron/services/l3_router/service_providers).
+func (p *Plugin) flavour(ctx context.Context, tx store.WriteTx, r *model.Router, set func(string) bool) error {
+	if r.FlavorID == nil {
+		return nil
+	}
+	provider, err := p.Flavors.Provider(ctx, tx, *r.FlavorID, servicetype.RouterService)
+	if err != nil {
+		return err
+	}
+	for name, kind := range map[string]struct {
+		is   *bool
+		want bool
+	}{
+		"distributed": {&r.Distributed, provider.Name == "dvr" || provider.Name == "dvrha"},
+		"ha":          {&r.HA, provider.Name == "ha" || provider.Name == "dvrha"},
+	} {
+		if set(name) && *kind.is != kind.want {
+			return fault.BadInput("a router of flavor %s cannot have %s %t.", *r.FlavorID, name, *kind.is)
+		}
+		*kind.is = kind.want
+	}
+	return nil
 }
 
 func (p *Plugin) before(ctx context.Context, tx store.WriteTx, w service.Write[model.Router]) error {
@@ -130,10 +159,6 @@ func (p routers) Update(ctx context.Context, tx store.WriteTx, cur model.Router,
 	r.ExternalGateways, r.GatewayPorts = cur.Clone().ExternalGateways, slices.Clone(cur.GatewayPorts)
 	r.Lead()
 	if err := turned(&cur, &r); err != nil {
-		return r, err
-	}
-	w := service.Write[model.Router]{Op: service.Update, Old: &cur, New: &r, Given: in.Given}
-	if err := p.before(ctx, tx, w); err != nil {
 		return r, err
 	}
 	if given {
@@ -183,10 +208,11 @@ func turned(cur, r *model.Router) error {
 	return nil
 }
 
-// save writes a changed router and what follows from it; a change of nothing is no write.
+// save writes a changed router, whose gateways are settled, and what follows from it; a change of nothing is no write.
 func (p *Plugin) save(ctx context.Context, tx store.WriteTx, cur, r *model.Router, given func(string) bool) error {
-	if same(cur, r) {
-		return nil
+	w := service.Write[model.Router]{Op: service.Update, Old: cur, New: r, Given: given}
+	if err := p.before(ctx, tx, w); err != nil || same(cur, r) {
+		return err
 	}
 	if cur.Distributed != r.Distributed || cur.HA != r.HA {
 		if err := p.turn(ctx, tx, cur, r); err != nil {
@@ -199,7 +225,7 @@ func (p *Plugin) save(ctx context.Context, tx store.WriteTx, cur, r *model.Route
 	if err := p.place(ctx, tx, r); err != nil {
 		return err
 	}
-	return p.after(ctx, tx, service.Write[model.Router]{Op: service.Update, Old: cur, New: r, Given: given})
+	return p.after(ctx, tx, w)
 }
 
 // write writes a router's next revision.
