@@ -14,6 +14,7 @@ type Server struct {
 	DHCP          DHCP          `section:"DEFAULT"`
 	Limits        Limits        `section:"DEFAULT"`
 	Scheduling    Scheduling    `section:"DEFAULT"`
+	Routers       Routers       `section:"DEFAULT"`
 	OnRouters     OnRouters     `section:"DEFAULT"`
 	Notify        Notify        `section:"DEFAULT"`
 	Log           Log           `section:"DEFAULT"`
