@@ -28,6 +28,8 @@ type Write[T any] struct {
 	Old, New *T
 	// Network is the row of the network that a port is created or changed on; nil for deletes and for what is no port.
 	Network *model.Network
+	// Cascade tells that what the object hangs on goes with it.
+	Cascade bool
 	// Given tells whether the request carried an attribute; nil for writes that no request made.
 	Given func(attribute string) bool
 }

@@ -104,6 +104,16 @@ func (p *Plugin) Host(ctx context.Context, tx store.Tx, name string) (model.Host
 	return h, err
 }
 
+// Known is what is known of a host: its agents, dead ones too. One statement.
+func (p *Plugin) Known(ctx context.Context, tx store.Tx, name string) (model.Host, error) {
+	h := model.Host{Name: name}
+	all, err := p.read(ctx, tx, store.Eq("a.host", name))
+	for _, s := range all {
+		h.Agents = append(h.Agents, s.Agent)
+	}
+	return h, err
+}
+
 // OfHosts reads the agents of hosts, dead ones too. One statement.
 func (p *Plugin) OfHosts(ctx context.Context, tx store.Tx, hosts []string) ([]Seen, error) {
 	return p.read(ctx, tx, store.In("a.host", hosts))

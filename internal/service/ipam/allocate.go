@@ -28,6 +28,8 @@ type Request struct {
 	Owner     string // device_owner
 	MAC       string
 	Subnets   []model.Subnet // all of the network
+	// Among are the ids of the subnets that addresses are taken of; nil: all.
+	Among map[string]bool
 	// Wanted is the fixed_ips of a request; with Given false the addresses are chosen.
 	Wanted []model.FixedIP
 	Given  bool
@@ -123,7 +125,7 @@ func classes(r Request) (v4, v6, auto []*model.Subnet) {
 		for i := range r.Subnets {
 			s := &r.Subnets[i]
 			switch {
-			case s.CIDR == nil || !fits(s, typed):
+			case s.CIDR == nil || !r.open(s) || !fits(s, typed):
 			case s.IPVersion == 4:
 				v4 = append(v4, s)
 			case AutoAddress(s):
@@ -139,6 +141,9 @@ func classes(r Request) (v4, v6, auto []*model.Subnet) {
 	}
 	return v4, v6, auto
 }
+
+// open tells whether addresses may be taken of a subnet.
+func (r Request) open(s *model.Subnet) bool { return r.Among == nil || r.Among[s.ID] }
 
 // any takes a free address of one of the subnets; DHCP ports take the lowest.
 func (a *Allocator) any(ctx context.Context, tx store.WriteTx, r Request, subnets []*model.Subnet) (choice, error) {
@@ -217,7 +222,7 @@ func (r Request) subnetOf(w model.FixedIP) (*model.Subnet, error) {
 	for i := range r.Subnets {
 		s := &r.Subnets[i]
 		switch {
-		case w.SubnetID != "" && s.ID != w.SubnetID:
+		case w.SubnetID != "" && s.ID != w.SubnetID, !r.open(s):
 		case w.IPAddress == "":
 			return s, nil
 		case Prefix(s).Contains(addr):
@@ -235,7 +240,7 @@ func (r Request) subnetOf(w model.FixedIP) (*model.Subnet, error) {
 	return nil, fault.InvalidIpForNetwork(w.IPAddress)
 }
 
-// Elsewhere says that fixed_ips names a subnet that is not one of the network's; the caller finds out whether it
+// Elsewhere says that fixed_ips names a subnet that is not one of those to take addresses of; the caller finds out whether it
 // exists at all, which decides between 400 and 404.
 type Elsewhere struct{ SubnetID string }
 

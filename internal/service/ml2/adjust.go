@@ -32,5 +32,8 @@ func (p *Plugin) AdjustPort(ctx context.Context, tx store.WriteTx, id string, ch
 			return port, err
 		}
 	}
+	if err := (ports{p}).rehost(ctx, tx, &n, &cur, &port, readdressed); err != nil {
+		return port, err
+	}
 	return port, (ports{p}).save(ctx, tx, &n, &cur, &port, func(name string) bool { return readdressed && name == "fixed_ips" })
 }

@@ -94,9 +94,13 @@ func (p *Plugin) bindRequest(ctx context.Context, tx store.Tx, port *model.Port,
 	if err != nil {
 		return BindRequest{}, err
 	}
+	on, err := ofAddresses(ctx, tx, n, port)
+	if err != nil {
+		return BindRequest{}, err
+	}
 	r := BindRequest{Port: *port, Network: *n, Host: host}
 	for _, s := range all[n.ID] {
-		if !s.Dynamic {
+		if !s.Dynamic && (len(on) == 0 || on[s.ID]) {
 			r.Segments = append(r.Segments, s)
 		}
 	}

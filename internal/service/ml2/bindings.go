@@ -181,6 +181,9 @@ func (p *Plugin) ChangeBinding(ctx context.Context, tx store.WriteTx, id, host s
 	port := cur.Clone()
 	if active {
 		port.HostID, port.VNICType, port.Profile = b.Host, b.VNICType, b.Profile
+		if err := (ports{p}).rehost(ctx, tx, &n, &cur, &port, false); err != nil {
+			return b, err
+		}
 		if err := (ports{p}).save(ctx, tx, &n, &cur, &port, nil); err != nil {
 			return b, err
 		}

@@ -74,7 +74,10 @@ type ExtensionDriver interface {
 	ProcessPort(ctx context.Context, tx store.WriteTx, old, now *model.Port) error
 }
 
-// Hosts tells what is known of a host: its live agents. One statement.
+// Hosts tells what is known of a host. One statement each.
 type Hosts interface {
+	// Host has the agents that are alive and take work.
 	Host(ctx context.Context, tx store.Tx, name string) (model.Host, error)
+	// Known has all agents: what a host reaches does not change while nobody looks after it.
+	Known(ctx context.Context, tx store.Tx, name string) (model.Host, error)
 }

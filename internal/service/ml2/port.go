@@ -63,10 +63,8 @@ func (p ports) make(ctx context.Context, tx store.WriteTx, port model.Port, give
 	if err != nil {
 		return port, err
 	}
-	port.FixedIPs, err = p.IPAM.Allocate(ctx, tx, ipam.Request{PortID: port.ID, NetworkID: n.ID, Owner: port.DeviceOwner,
-		MAC: port.MACAddress, Subnets: subs, Wanted: port.FixedIPs, Given: given("fixed_ips")})
-	if err != nil {
-		return port, p.elsewhere(ctx, tx, err)
+	if err := p.address(ctx, tx, &port, subs, given("fixed_ips")); err != nil {
+		return port, err
 	}
 	if err := p.before(ctx, tx, w); err != nil {
 		return port, err
@@ -78,6 +76,25 @@ func (p ports) make(ctx context.Context, tx store.WriteTx, port model.Port, give
 		return port, err
 	}
 	return port, p.after(ctx, tx, w)
+}
+
+// address takes the addresses of a new port, unless it must wait for its host.
+func (p ports) address(ctx context.Context, tx store.WriteTx, port *model.Port, subs []model.Subnet, given bool) error {
+	among, deferred, err := p.usable(ctx, tx, port, subs, port.FixedIPs, given)
+	switch {
+	case err != nil:
+		return err
+	case deferred:
+		port.IPAllocation, port.FixedIPs = model.AllocationDeferred, []model.FixedIP{}
+		return nil
+	case given && len(port.FixedIPs) == 0:
+		port.IPAllocation = model.AllocationNone
+	default:
+		port.IPAllocation = model.AllocationImmediate
+	}
+	port.FixedIPs, err = p.IPAM.Allocate(ctx, tx, ipam.Request{PortID: port.ID, NetworkID: port.NetworkID, Owner: port.DeviceOwner,
+		MAC: port.MACAddress, Subnets: subs, Among: among, Wanted: port.FixedIPs, Given: given})
+	return p.elsewhere(ctx, tx, err)
 }
 
 // defaults fills what the request left to the plugin.
@@ -213,6 +230,9 @@ func (p ports) Update(ctx context.Context, tx store.WriteTx, cur model.Port, in 
 			return port, err
 		}
 	}
+	if err := p.rehost(ctx, tx, &n, &cur, &port, in.Given("fixed_ips")); err != nil {
+		return port, err
+	}
 	return port, p.save(ctx, tx, &n, &cur, &port, in.Given)
 }
 
@@ -256,8 +276,16 @@ func (p ports) readdress(ctx context.Context, tx store.WriteTx, cur, port *model
 		}
 		cur = &model.Port{Standard: cur.Standard, FixedIPs: withoutAuto(subs, cur.FixedIPs)}
 	}
+	of := *port
+	if !given {
+		of.HostID = "" // what it has it keeps
+	}
+	among, _, err := p.usable(ctx, tx, &of, subs, want, true)
+	if err != nil {
+		return err
+	}
 	port.FixedIPs, err = p.IPAM.Change(ctx, tx, ipam.Request{PortID: port.ID, NetworkID: port.NetworkID, Owner: port.DeviceOwner,
-		MAC: port.MACAddress, Subnets: subs, Wanted: want, Given: true}, cur.FixedIPs)
+		MAC: port.MACAddress, Subnets: subs, Among: among, Wanted: want, Given: true}, cur.FixedIPs)
 	return p.elsewhere(ctx, tx, err)
 }
 
@@ -366,20 +394,25 @@ func (p ports) autoAddress(ctx context.Context, tx store.WriteTx, n *model.Netwo
 	if err != nil {
 		return err
 	}
+	seen := map[string]map[string]bool{}
 	for i := range all {
 		cur := all[i]
 		if ipam.RouterOwner(cur.DeviceOwner) {
 			continue
 		}
+		among, err := p.automatic(ctx, tx, &cur, subs, seen)
+		if err != nil {
+			return err
+		}
 		port := cur.Clone()
 		want := append([]model.FixedIP{}, cur.FixedIPs...)
 		for j := range subs {
-			if ipam.AutoAddress(&subs[j]) {
+			if ipam.AutoAddress(&subs[j]) && (among == nil || among[subs[j].ID]) {
 				want = append(want, model.FixedIP{SubnetID: subs[j].ID})
 			}
 		}
 		port.FixedIPs, err = p.IPAM.Change(ctx, tx, ipam.Request{PortID: port.ID, NetworkID: n.ID, Owner: port.DeviceOwner,
-			MAC: port.MACAddress, Subnets: subs, Wanted: want, Given: true}, cur.FixedIPs)
+			MAC: port.MACAddress, Subnets: subs, Among: among, Wanted: want, Given: true}, cur.FixedIPs)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"isospin/internal/rest"
 	"isospin/internal/service"
 	"isospin/internal/service/ipam"
+	"isospin/internal/service/sharing"
 	"isospin/internal/store"
 	"isospin/internal/wire"
 )
@@ -60,6 +61,9 @@ func (p subnets) Create(ctx context.Context, tx store.WriteTx, in rest.Input[mod
 	}
 	if err := p.IPAM.Open(ctx, tx, &s); err != nil {
 		return s, err
+	}
+	if s.SegmentID != nil {
+		n.L2Adjacency = false
 	}
 	p.bump(&n.Standard)
 	if err := p.Networks.Update(ctx, tx, &n, -1); err != nil {
@@ -113,6 +117,9 @@ func (p subnets) Update(ctx context.Context, tx store.WriteTx, cur model.Subnet,
 	if same(&cur, &s) {
 		return cur, nil
 	}
+	if err := p.toSegment(ctx, tx, &cur, &s); err != nil {
+		return s, err
+	}
 	p.bump(&s.Standard)
 	w := service.Write[model.Subnet]{Op: service.Update, Old: &cur, New: &s, Given: in.Given}
 	if err := p.before(ctx, tx, w); err != nil {
@@ -135,18 +142,22 @@ func (p subnets) Delete(ctx context.Context, tx store.WriteTx, cur model.Subnet)
 	if err != nil {
 		return err
 	}
-	if err := p.remove(ctx, tx, &n, cur); err != nil {
+	if err := p.remove(ctx, tx, &n, cur, false); err != nil {
+		return err
+	}
+	if err := p.adjacent(ctx, tx, &n); err != nil {
 		return err
 	}
 	p.bump(&n.Standard)
 	return p.Networks.Update(ctx, tx, &n, -1)
 }
 
-func (p subnets) remove(ctx context.Context, tx store.WriteTx, n *model.Network, cur model.Subnet) error {
+// remove removes a subnet, by itself or with its network.
+func (p subnets) remove(ctx context.Context, tx store.WriteTx, n *model.Network, cur model.Subnet, cascade bool) error {
 	if err := p.vacate(ctx, tx, n, &cur); err != nil {
 		return err
 	}
-	w := service.Write[model.Subnet]{Op: service.Delete, Old: &cur}
+	w := service.Write[model.Subnet]{Op: service.Delete, Old: &cur, Cascade: cascade}
 	if err := p.before(ctx, tx, w); err != nil {
 		return err
 	}
@@ -187,6 +198,9 @@ func (p subnets) vacate(ctx context.Context, tx store.WriteTx, n *model.Network,
 				rest = append(rest, f)
 			}
 		}
+		if s.SegmentID != nil && len(rest) == 0 && !autoDelete(port.DeviceOwner) {
+			return fault.SubnetInUse(s.ID, "ports of a routed network have no other address")
+		}
 		if err := p.IPAM.Release(ctx, tx, port.ID, nil, gone); err != nil {
 			return err
 		}
@@ -209,10 +223,16 @@ func (p *Plugin) elsewhere(ctx context.Context, tx store.Tx, err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if _, gerr := p.Subnets.Get(ctx, tx, e.SubnetID); store.IsNotFound(gerr) {
-		return fault.SubnetNotFound(e.SubnetID)
-	} else if gerr != nil {
-		return gerr
+	s, err := p.Subnets.Get(ctx, tx, e.SubnetID)
+	usable := err == nil
+	if usable { // who sees the network sees its subnets
+		usable, err = sharing.Usable(ctx, tx, s.ProjectID, s.NetworkID)
 	}
-	return fault.BadInput("Failed to create port on the network, because fixed_ips names subnet %s of another network.", strings.TrimSpace(e.SubnetID))
+	switch {
+	case store.IsNotFound(err), err == nil && !usable:
+		return fault.SubnetNotFound(e.SubnetID)
+	case err != nil:
+		return err
+	}
+	return fault.BadInput("Failed to create port on the network, because fixed_ips names subnet %s, which is of another network or on a segment that the port cannot use.", strings.TrimSpace(e.SubnetID))
 }

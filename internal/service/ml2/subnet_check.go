@@ -46,6 +46,9 @@ func (p subnets) complete(ctx context.Context, tx store.WriteTx, n *model.Networ
 	if err := checkOverlap(others, prefix); err != nil {
 		return err
 	}
+	if err := p.onSegment(ctx, tx, n, s, others); err != nil {
+		return err
+	}
 	if !in.Given("gateway_ip") {
 		s.GatewayIP = defaultGateway(s, prefix)
 	}

@@ -46,6 +46,10 @@ func (hosts) Host(_ context.Context, _ store.Tx, name string) (model.Host, error
 	return h, nil
 }
 
+func (h hosts) Known(ctx context.Context, tx store.Tx, name string) (model.Host, error) {
+	return h.Host(ctx, tx, name)
+}
+
 // world is the plugin on a database in memory.
 type world struct {
 	t      *testing.T
