@@ -53,9 +53,7 @@ type Guards struct {
 	Gateways   []GatewayGuard
 	Interfaces []InterfaceGuard
 	// Routers are asked before a router's row is written, when its gateways are settled; they may complete New.
-	Routers []service.Guard[model.Router]
-	// Gated are asked when the gateways of New are as they will be, before the row is written; they may complete New.
-	Gated          []service.Guard[model.Router]
+	Routers        []service.Guard[model.Router]
 	RoutersWritten []service.Follower[model.Router]
 	// Pages add what others compute of routers.
 	Pages []rest.Splicer
@@ -123,7 +121,6 @@ func (p *Plugin) Guard(g Guards) {
 	p.guards.Gateways = append(p.guards.Gateways, g.Gateways...)
 	p.guards.Interfaces = append(p.guards.Interfaces, g.Interfaces...)
 	p.guards.Routers = append(p.guards.Routers, g.Routers...)
-	p.guards.Gated = append(p.guards.Gated, g.Gated...)
 	p.guards.RoutersWritten = append(p.guards.RoutersWritten, g.RoutersWritten...)
 	p.guards.Pages = append(p.guards.Pages, g.Pages...)
 }

@@ -68,6 +68,11 @@ func (p *Plugin) dirty(ctx context.Context, tx store.WriteTx, router string) err
 	return err
 }
 
+// Dirty says that something changed which a router's document shows, such as its floating IPs. One statement.
+func (p *Plugin) Dirty(ctx context.Context, tx store.WriteTx, router string) error {
+	return p.dirty(ctx, tx, router)
+}
+
 // Touch says that something that belongs to a router, whose row the caller keeps, changed: its documents are dirty, and it gets a host
 // if it has none and one could take it.
 func (p *Plugin) Touch(ctx context.Context, tx store.WriteTx, r *model.Router) error {
@@ -188,7 +193,9 @@ func (p *Plugin) choose(ctx context.Context, tx store.Tx, free []agents.Seen, n 
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(free, func(a, b agents.Seen) int { return cmp.Or(cmp.Compare(load[a.Host], load[b.Host]), cmp.Compare(a.Host, b.Host)) })
+	slices.SortFunc(free, func(a, b agents.Seen) int {
+		return cmp.Or(cmp.Compare(load[a.Host], load[b.Host]), cmp.Compare(a.Host, b.Host))
+	})
 	if spread && p.Scheduler == LeastZones {
 		free = overZones(free)
 	}
