@@ -50,6 +50,18 @@ func Prefix(s *model.Subnet) netip.Prefix {
 	return p
 }
 
+// DelegationPool stands in subnetpool_id for prefix delegation (RFC 8415, section 6.3), and DelegationPrefix in cidr until
+// a prefix is delegated (neutron-lib's constants IPV6_PD_POOL_ID and PROVISIONAL_IPV6_PD_PREFIX).
+const (
+	DelegationPool   = "prefix_delegation"
+	DelegationPrefix = "::/64"
+)
+
+// Delegated tells whether the subnet's prefix is a provider's to delegate.
+func Delegated(s *model.Subnet) bool {
+	return s.SubnetPoolID != nil && *s.SubnetPoolID == DelegationPool
+}
+
 // AutoAddress tells whether hosts make their own addresses in the subnet (SLAAC or stateless DHCPv6).
 func AutoAddress(s *model.Subnet) bool {
 	return s.IPv6AddressMode != nil && *s.IPv6AddressMode != "dhcpv6-stateful"

@@ -112,6 +112,9 @@ func noPools(s *model.Subnet) error {
 
 func checkOverlap(others []model.Subnet, prefix netip.Prefix) error {
 	for i := range others {
+		if ipam.Delegated(&others[i]) && deref(others[i].CIDR) == ipam.DelegationPrefix {
+			continue // nobody has the stand-in
+		}
 		if o := ipam.Prefix(&others[i]); o.IsValid() && o.Overlaps(prefix) {
 			return fault.BadInput("cidr %s overlaps with another subnet of the network: %s of subnet %s.", prefix, o, others[i].ID)
 		}
@@ -125,7 +128,7 @@ func defaultGateway(s *model.Subnet, prefix netip.Prefix) *string {
 		return nil // upstream-faults.md: such a prefix has no address to spare
 	}
 	a := prefix.Addr()
-	if s.IPVersion == 4 || s.SubnetPoolID != nil && prefix.Bits() < 128 {
+	if s.IPVersion == 4 || s.SubnetPoolID != nil && prefix.Bits() < 128 && !ipam.Delegated(s) {
 		a = a.Next()
 	}
 	text := a.String()

@@ -68,6 +68,8 @@ type Config struct {
 	Networks *ml2.Networks
 	Clock    clock.Clock
 	IDs      ident.Source
+	// Delegate makes prefix delegation the usual pool of IPv6, ipv6_pd_enabled.
+	Delegate bool
 }
 
 // Plugin is subnet pools and address scopes.

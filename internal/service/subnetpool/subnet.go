@@ -23,8 +23,11 @@ func (p *Plugin) Take(ctx context.Context, tx store.WriteTx, s *model.Subnet, ot
 	usual := string(raw) == "true"
 	given := s.CIDR != nil && *s.CIDR != ""
 	length := in.Value.PrefixLen
+	if usual && s.SubnetPoolID == nil && s.IPVersion == 6 && p.Delegate {
+		s.SubnetPoolID = delegated()
+	}
 	switch {
-	case usual && s.SubnetPoolID != nil:
+	case usual && in.Given("subnetpool_id") && s.SubnetPoolID != nil:
 		return fault.BadRequest("subnets", "subnetpool_id and use_default_subnetpool exclude each other.")
 	case given && length != nil:
 		return fault.BadRequest("subnets", "cidr and prefixlen exclude each other.")
@@ -44,6 +47,12 @@ func (p *Plugin) Take(ctx context.Context, tx store.WriteTx, s *model.Subnet, ot
 			}
 		}
 		return nil
+	}
+	if !given && in.Given("allocation_pools") && !in.Null("allocation_pools") {
+		return fault.BadRequest("subnets", "allocation_pools need a cidr, which a subnet pool has yet to give.")
+	}
+	if ipam.Delegated(s) {
+		return p.delegate(ctx, tx, s, others, given)
 	}
 	pool, err := p.Pools.GetForUpdate(ctx, tx, *s.SubnetPoolID)
 	if store.IsNotFound(err) {
@@ -92,7 +101,7 @@ func (p *Plugin) affinity(ctx context.Context, tx store.Tx, pool *model.SubnetPo
 		if text(o.SubnetPoolID) != text(s.SubnetPoolID) {
 			mixed = true
 		}
-		if o.SubnetPoolID == nil || scope != "" {
+		if o.SubnetPoolID == nil || scope != "" || ipam.Delegated(o) {
 			continue
 		}
 		q, err := p.Pools.Get(ctx, tx, *o.SubnetPoolID)
@@ -183,7 +192,7 @@ func (p *Plugin) quota(ctx context.Context, tx store.Tx, pool *model.SubnetPool,
 
 // Give gives the prefix of a subnet that goes back to its pool.
 func (p *Plugin) Give(ctx context.Context, tx store.WriteTx, s *model.Subnet) error {
-	if s.SubnetPoolID == nil {
+	if s.SubnetPoolID == nil || ipam.Delegated(s) {
 		return nil
 	}
 	pool, err := p.Pools.GetForUpdate(ctx, tx, *s.SubnetPoolID)
