@@ -12,7 +12,10 @@ export LC_ALL  := C.UTF-8
 # Packages that have tests behind a build tag.
 tagged = $(shell grep -rl --include='*_test.go' '^//go:build $(1)$$' . | xargs -r -n1 dirname | sort -u)
 
-.PHONY: build setup demo test quick integration conformance bench bench-peer soak lint generate clean
+# Packages whose tests run in the virtual machine: drivers of what the kernels of containers lack in part.
+vm_packages = ./internal/dataplane/link ./internal/dataplane/addr ./internal/dataplane/route ./internal/dataplane/netns
+
+.PHONY: build setup demo test quick integration conformance vm bench bench-peer soak lint generate clean
 
 build: ## bin/isospin, static
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/isospin ./cmd/isospin
@@ -40,6 +43,13 @@ integration: build ## tests that take long or need databases and daemons
 
 conformance: build ## real clients against the whole, on every store
 	$(GO) test -tags conformance -p 1 -timeout 40m $(call tagged,conformance)
+
+vm: ## tests of drivers under Debian's full kernel, in a virtual machine (emulated: minutes)
+	./tools/setup.sh vm
+	./tools/vm-kernel.sh
+	CGO_ENABLED=0 $(GO) build -o bin/vm ./test/vm
+	$(GO) test -tags vm ./test/vm -kernel "$${XDG_CACHE_HOME:-$$HOME/.cache}/isospin/vm-kernel"
+	$(GO) test -p 1 -timeout 30m -exec "$(CURDIR)/bin/vm" $(vm_packages)
 
 bench: ## figures of the API: bin/isospin on this machine
 	./tools/setup.sh bench

@@ -1,5 +1,5 @@
 #!/bin/bash
-# setup.sh demo|test|bench: installs what is missing on a bare Debian 12 with Go, as root; does nothing, and asks
+# setup.sh demo|test|bench|vm: installs what is missing on a bare Debian 12 with Go, as root; does nothing, and asks
 # nobody, when all is there. Nothing that it installs is started: tests start what they need by themselves.
 set -euo pipefail
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
@@ -13,12 +13,16 @@ test=("${demo[@]}" dnsmasq-base mariadb-server postgresql nftables conntrack soc
 # Measuring adds nothing yet: the peer installs itself (tools/peer.sh).
 bench=("${demo[@]}")
 
+# The virtual machine with the full kernel (test/vm; the kernel comes with tools/vm-kernel.sh).
+vm=("${test[@]}" qemu-system-x86 kmod)
+
 case "${1:-}" in
 demo) wanted=("${demo[@]}") ;;
 test) wanted=("${test[@]}") ;;
 bench) wanted=("${bench[@]}") ;;
+vm) wanted=("${vm[@]}") ;;
 *)
-	echo "usage: $0 demo|test|bench" >&2
+	echo "usage: $0 demo|test|bench|vm" >&2
 	exit 2
 	;;
 esac
