@@ -67,6 +67,8 @@ type Network struct {
 	Status       string `json:"status"`
 	MTU          int64  `json:"mtu"`
 	External     bool   `json:"router:external"`
+	// IsDefault marks the external network of topologies that projects get by themselves; nil on networks that are not external.
+	IsDefault *bool `json:"is_default,omitempty"`
 	// Shared is what a request said; the answer's value depends on the caller and is spliced.
 	Shared              *bool `json:"shared,omitempty"`
 	PortSecurityEnabled bool  `json:"port_security_enabled"`
@@ -96,6 +98,8 @@ type Segment struct {
 	Index           int64  `json:"segment_index"`
 	// Dynamic segments were reserved for a level of a hierarchical binding and go with its last use.
 	Dynamic bool `json:"is_dynamic,omitempty"`
+	// ProjectID is the project whose ranges an id shall come out of first; for reservations alone.
+	ProjectID string `json:"-"`
 	// Host limits a dynamic segment to bindings of one host ("" for all).
 	Host string `json:"segment_host,omitempty"`
 }

@@ -1,5 +1,7 @@
 package model
 
+import "encoding/json"
+
 // NetworkSegment is a segment as a resource of the API: what Segment says, with a name and the standard attributes.
 type NetworkSegment struct {
 	ID              string  `json:"id"`
@@ -49,15 +51,15 @@ func (s *Segment) Resource(now string) NetworkSegment {
 type SegmentRange struct {
 	Standard
 	// ProjectID is nil for a range that is shared. The older name of the owner is not shown of ranges.
-	ProjectID       *string   `json:"project_id"`
-	TenantID        *struct{} `json:"tenant_id,omitempty"`
-	Name            string    `json:"name"`
-	Default         bool      `json:"default"`
-	Shared          bool      `json:"shared"`
-	NetworkType     string    `json:"network_type"`
-	PhysicalNetwork *string   `json:"physical_network"` // of VLAN ranges alone
-	Minimum         int64     `json:"minimum"`
-	Maximum         int64     `json:"maximum"`
+	ProjectID       *string         `json:"project_id"`
+	TenantID        json.RawMessage `json:"tenant_id,omitempty"` // always empty
+	Name            string          `json:"name"`
+	Default         bool            `json:"default"`
+	Shared          bool            `json:"shared"`
+	NetworkType     string          `json:"network_type"`
+	PhysicalNetwork *string         `json:"physical_network"` // of VLAN ranges alone
+	Minimum         int64           `json:"minimum"`
+	Maximum         int64           `json:"maximum"`
 }
 
 // When ports get their addresses: when they are made, when they are bound to a host of a network whose segments differ in

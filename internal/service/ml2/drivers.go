@@ -23,6 +23,26 @@ type TypeDriver interface {
 	MTU(physicalNetwork string) int64
 }
 
+// IDRange is segmentation ids that an administrator set, both ends included: for one project, or for all (Project "").
+type IDRange struct {
+	ID      string `json:"id"` // of the network segment range
+	Project string `json:"project"`
+	Min     int64  `json:"min"`
+	Max     int64  `json:"max"`
+}
+
+// RangedDriver is a TypeDriver of ids that administrators may set ranges of while the server runs.
+type RangedDriver interface {
+	TypeDriver
+	// Configured are the ranges of the configuration by physical network ("" for tunnels).
+	Configured() map[string][]IDRange
+	// Bounds are the least and the largest id that the type can carry.
+	Bounds() (least, most int64)
+	// ChangeRanges lets the administrators' ranges on a physical network become what f makes of them; an error of f is
+	// returned and changes nothing.
+	ChangeRanges(ctx context.Context, tx store.WriteTx, physicalNetwork string, f func(have []IDRange) ([]IDRange, error)) error
+}
+
 // MechanismDriver decides whether its backend can realize a port on a host. Bind is a function of its
 // request and runs in the request's transaction: no I/O, no writes. ok false lets the next driver try.
 type MechanismDriver interface {

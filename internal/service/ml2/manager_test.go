@@ -18,7 +18,7 @@ func (w *world) reserve(wants ...model.Segment) ([]model.Segment, error) {
 	w.t.Helper()
 	var got []model.Segment
 	err := w.st.Write(w.t.Context(), func(tx store.WriteTx) (err error) {
-		got, err = w.types.ReserveAll(w.t.Context(), tx, ident.Random{}.UUID(), false, append([]model.Segment{}, wants...))
+		got, err = w.types.ReserveAll(w.t.Context(), tx, ident.Random{}.UUID(), "", false, append([]model.Segment{}, wants...))
 		return err
 	})
 	return got, err
@@ -95,7 +95,7 @@ func TestReleaseGivesBack(t *testing.T) {
 	// A transaction that fails gives back what it took.
 	boom := errors.New("boom")
 	err := w.st.Write(t.Context(), func(tx store.WriteTx) error {
-		if _, err := w.types.ReserveAll(t.Context(), tx, "n", false, nil); err != nil {
+		if _, err := w.types.ReserveAll(t.Context(), tx, "n", "", false, nil); err != nil {
 			return err
 		}
 		return boom

@@ -36,7 +36,7 @@ func (p networks) Create(ctx context.Context, tx store.WriteTx, in rest.Input[mo
 	}
 	shared := n.Shared
 	n.Shared, n.Status, n.AvailabilityZones, n.L2Adjacency = nil, model.StatusActive, []string{}, true
-	segments, err := p.Types.ReserveAll(ctx, tx, n.ID, n.External, wants)
+	segments, err := p.Types.ReserveAll(ctx, tx, n.ID, n.ProjectID, n.External, wants)
 	if err != nil {
 		return n, err
 	}
@@ -51,13 +51,25 @@ func (p networks) Create(ctx context.Context, tx store.WriteTx, in rest.Input[mo
 	if err := p.before(ctx, tx, w); err != nil {
 		return n, err
 	}
-	if err := p.Networks.Insert(ctx, tx, &n); err != nil {
+	if err := onlyDefault(ctx, tx, p.Networks.Insert(ctx, tx, &n)); err != nil {
 		return n, err
 	}
 	if err := p.share(ctx, tx, &n, granted(shared), granted(&n.External)); err != nil {
 		return n, err
 	}
 	return n, p.after(ctx, tx, w)
+}
+
+// onlyDefault names the clash of two default external networks.
+func onlyDefault(ctx context.Context, tx store.Tx, err error) error {
+	if _, dup := store.AsDuplicate(err); !dup {
+		return err
+	}
+	other := ""
+	if err := store.Each(ctx, tx, store.Q("SELECT id FROM networks WHERE default_external = '1'"), func(scan func(...any) error) error { return scan(&other) }); err != nil {
+		return err
+	}
+	return fault.DefaultExternalNetworkExists(other)
 }
 
 // mtu settles the MTU: 0 is the most that the segments carry, more is refused.
@@ -184,7 +196,7 @@ func (p networks) Update(ctx context.Context, tx store.WriteTx, cur model.Networ
 	if err := p.before(ctx, tx, w); err != nil {
 		return n, err
 	}
-	if err := p.Networks.Update(ctx, tx, &n, cur.Revision); err != nil {
+	if err := onlyDefault(ctx, tx, p.Networks.Update(ctx, tx, &n, cur.Revision)); err != nil {
 		return n, err
 	}
 	var external *bool

@@ -107,15 +107,16 @@ func (m *TypeManager) want(a model.ProviderAttributes) (model.Segment, error) {
 }
 
 // ReserveAll claims the segments that a request wants, or one for a project network, and writes them.
-func (m *TypeManager) ReserveAll(ctx context.Context, tx store.WriteTx, networkID string, external bool, wants []model.Segment) ([]model.Segment, error) {
+func (m *TypeManager) ReserveAll(ctx context.Context, tx store.WriteTx, networkID, project string, external bool, wants []model.Segment) ([]model.Segment, error) {
 	if len(wants) == 0 {
-		s, err := m.reserveProject(ctx, tx, external)
+		s, err := m.reserveProject(ctx, tx, project, external)
 		if err != nil {
 			return nil, err
 		}
 		wants = []model.Segment{s}
 	} else {
 		for i := range wants {
+			wants[i].ProjectID = project
 			s, err := m.reserve(ctx, tx, wants[i])
 			if errors.Is(err, ErrNoSegment) {
 				err = fault.NoNetworkAvailable()
@@ -150,13 +151,13 @@ func (m *TypeManager) reserve(ctx context.Context, tx store.WriteTx, want model.
 }
 
 // reserveProject tries the types of project networks in order.
-func (m *TypeManager) reserveProject(ctx context.Context, tx store.WriteTx, external bool) (model.Segment, error) {
+func (m *TypeManager) reserveProject(ctx context.Context, tx store.WriteTx, project string, external bool) (model.Segment, error) {
 	types := m.projectTypes
 	if external && m.externalType != "" {
 		types = []string{m.externalType}
 	}
 	for _, t := range types {
-		s, err := m.reserve(ctx, tx, model.Segment{NetworkType: t})
+		s, err := m.reserve(ctx, tx, model.Segment{NetworkType: t, ProjectID: project})
 		if !errors.Is(err, ErrNoSegment) {
 			return s, err
 		}
@@ -251,6 +252,12 @@ func (m *TypeManager) MTU(segments []model.Segment) int64 {
 		}
 	}
 	return least
+}
+
+// Ranged is the driver of a type whose ids administrators may set ranges of; ok is false for other types.
+func (m *TypeManager) Ranged(networkType string) (d RangedDriver, ok bool) {
+	d, ok = m.drivers[networkType].(RangedDriver)
+	return d, ok
 }
 
 // Types lists the drivers' types, sorted.

@@ -112,7 +112,7 @@ func (w *world) network(wants ...model.Segment) model.Network {
 	w.t.Helper()
 	n := model.Network{Standard: model.Standard{ID: ident.Random{}.UUID(), Revision: 1}, AdminStateUp: true}
 	w.write(func(tx store.WriteTx) error {
-		if _, err := w.types.ReserveAll(w.t.Context(), tx, n.ID, false, slices.Clone(wants)); err != nil {
+		if _, err := w.types.ReserveAll(w.t.Context(), tx, n.ID, "", false, slices.Clone(wants)); err != nil {
 			return err
 		}
 		return w.plugin.Networks.Insert(w.t.Context(), tx, &n)

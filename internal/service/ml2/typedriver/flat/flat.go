@@ -49,7 +49,7 @@ func (d Driver) Reserve(ctx context.Context, tx store.WriteTx, want model.Segmen
 	if want.PhysicalNetwork == "" {
 		return want, ml2.ErrNoSegment
 	}
-	err := d.pool(want).Take(ctx, tx, want.ID, 0)
+	err := claim.Hold(ctx, tx, model.TypeFlat, want.PhysicalNetwork, 0, want.ID)
 	if errors.Is(err, claim.ErrTaken) {
 		err = fault.FlatNetworkInUse(want.PhysicalNetwork)
 	}
@@ -58,11 +58,8 @@ func (d Driver) Reserve(ctx context.Context, tx store.WriteTx, want model.Segmen
 
 // Release ends the claim.
 func (d Driver) Release(ctx context.Context, tx store.WriteTx, s model.Segment) error {
-	return d.pool(s).Release(ctx, tx, s)
-}
-
-func (Driver) pool(s model.Segment) claim.Pool {
-	return claim.Pool{Type: model.TypeFlat, PhysicalNetwork: s.PhysicalNetwork}
+	_, err := claim.Drop(ctx, tx, s)
+	return err
 }
 
 // MTU is that of the physical network.

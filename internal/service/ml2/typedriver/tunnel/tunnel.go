@@ -46,8 +46,19 @@ type Driver struct{ Config }
 // Type is the network type.
 func (d Driver) Type() string { return d.Config.Type }
 
-func (d Driver) pool() claim.Pool {
-	return claim.Pool{Type: d.Config.Type, Ranges: d.Ranges, IDs: d.IDs}
+func (d Driver) pool() claim.Pools {
+	return claim.Pools{Type: d.Config.Type, Ranges: map[string][]claim.Range{"": d.Ranges}, IDs: d.IDs}
+}
+
+// Configured are the ranges of the configuration.
+func (d Driver) Configured() map[string][]ml2.IDRange { return d.pool().Configured() }
+
+// Bounds are the ids that the header can carry.
+func (d Driver) Bounds() (least, most int64) { return 1, d.MaxID }
+
+// ChangeRanges changes administrators' ranges.
+func (d Driver) ChangeRanges(ctx context.Context, tx store.WriteTx, physicalNetwork string, f func([]ml2.IDRange) ([]ml2.IDRange, error)) error {
+	return d.pool().Change(ctx, tx, physicalNetwork, f)
 }
 
 // Prepare brings the pool in line with the configuration.
@@ -69,11 +80,11 @@ func (d Driver) Validate(want model.Segment) error {
 // Reserve claims the id asked for, or a free one.
 func (d Driver) Reserve(ctx context.Context, tx store.WriteTx, want model.Segment) (model.Segment, error) {
 	if want.SegmentationID == 0 {
-		id, err := d.pool().Any(ctx, tx, want.ID)
+		_, id, err := d.pool().Any(ctx, tx, want.ID, want.ProjectID, "")
 		want.SegmentationID = id
 		return want, err
 	}
-	err := d.pool().Take(ctx, tx, want.ID, want.SegmentationID)
+	err := d.pool().Take(ctx, tx, want.ID, "", want.SegmentationID)
 	if errors.Is(err, claim.ErrTaken) {
 		err = fault.TunnelIdInUse(want.SegmentationID)
 	}
@@ -97,7 +108,7 @@ func (d Driver) MTU(string) int64 {
 	return max(0, path-d.Overhead-d.IPHeader)
 }
 
-var _ ml2.TypeDriver = Driver{}
+var _ ml2.RangedDriver = Driver{}
 
 // Endpoint is where tunnels of a type to a host end.
 type Endpoint struct{ Host, Type, IP string }

@@ -4,7 +4,6 @@ package vlan
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"isospin/internal/fault"
 	"isospin/internal/ident"
@@ -36,30 +35,28 @@ type Driver struct{ Config }
 // Type is "vlan".
 func (Driver) Type() string { return model.TypeVLAN }
 
-func (d Driver) physicalNetworks() []string {
-	var out []string
-	for name := range d.Ranges {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
+func (d Driver) pool() claim.Pools {
+	return claim.Pools{Type: model.TypeVLAN, Ranges: d.Ranges, IDs: d.IDs}
 }
 
-func (d Driver) pool(physicalNetwork string) claim.Pool {
-	return claim.Pool{Type: model.TypeVLAN, PhysicalNetwork: physicalNetwork, Ranges: d.Ranges[physicalNetwork], IDs: d.IDs}
+// Configured are the ranges of the configuration.
+func (d Driver) Configured() map[string][]ml2.IDRange { return d.pool().Configured() }
+
+// Bounds are the ids that a tag can carry.
+func (Driver) Bounds() (least, most int64) { return MinID, MaxID }
+
+// ChangeRanges changes administrators' ranges; a physical network that has one is known.
+func (d Driver) ChangeRanges(ctx context.Context, tx store.WriteTx, physicalNetwork string, f func([]ml2.IDRange) ([]ml2.IDRange, error)) error {
+	return d.pool().Change(ctx, tx, physicalNetwork, f)
 }
 
 // Prepare brings every physical network's pool in line with the configuration.
 func (d Driver) Prepare(ctx context.Context, tx store.WriteTx) error {
-	for _, name := range d.physicalNetworks() {
-		if err := d.pool(name).Prepare(ctx, tx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.pool().Prepare(ctx, tx)
 }
 
-// Validate wants a known physical network where an id is given, and an id that a tag can carry.
+// Validate wants a physical network where an id is given, and an id that a tag can carry. Whether the physical network is known,
+// administrators' ranges have a say in.
 func (d Driver) Validate(want model.Segment) error {
 	if want.PhysicalNetwork == "" {
 		if want.SegmentationID != 0 {
@@ -67,14 +64,8 @@ func (d Driver) Validate(want model.Segment) error {
 		}
 		return nil
 	}
-	if _, known := d.Ranges[want.PhysicalNetwork]; !known {
-		return fault.BadInput("physical_network '%s' unknown for VLAN provider network.", want.PhysicalNetwork)
-	}
 	if want.SegmentationID != 0 && (want.SegmentationID < MinID || want.SegmentationID > MaxID) {
 		return fault.BadInput("segmentation_id out of range (%d through %d).", MinID, MaxID)
-	}
-	if want.SegmentationID == 0 && len(d.Ranges[want.PhysicalNetwork]) == 0 {
-		return fault.BadInput("provider:segmentation_id required: physical network %s has no range for project networks.", want.PhysicalNetwork)
 	}
 	return nil
 }
@@ -82,33 +73,54 @@ func (d Driver) Validate(want model.Segment) error {
 // Reserve claims what was asked for, or a free id of the physical network, or of any.
 func (d Driver) Reserve(ctx context.Context, tx store.WriteTx, want model.Segment) (model.Segment, error) {
 	if want.SegmentationID != 0 {
-		err := d.pool(want.PhysicalNetwork).Take(ctx, tx, want.ID, want.SegmentationID)
-		if errors.Is(err, claim.ErrTaken) {
+		err := d.pool().Take(ctx, tx, want.ID, want.PhysicalNetwork, want.SegmentationID)
+		switch {
+		case errors.Is(err, claim.ErrTaken):
 			err = fault.VlanIdInUse(want.SegmentationID, want.PhysicalNetwork)
+		case errors.Is(err, claim.ErrUnknown):
+			err = unknown(want)
 		}
 		return want, err
 	}
-	names := d.physicalNetworks()
-	if want.PhysicalNetwork != "" {
-		names = []string{want.PhysicalNetwork}
+	from := want.PhysicalNetwork
+	if from == "" {
+		from = "*"
 	}
-	for _, name := range names {
-		if len(d.Ranges[name]) == 0 {
-			continue
-		}
-		id, err := d.pool(name).Any(ctx, tx, want.ID)
-		if errors.Is(err, ml2.ErrNoSegment) {
-			continue
-		}
-		want.PhysicalNetwork, want.SegmentationID = name, id
-		return want, err
+	on, id, err := d.pool().Any(ctx, tx, want.ID, want.ProjectID, from)
+	if errors.Is(err, ml2.ErrNoSegment) && from != "*" {
+		return want, d.why(ctx, tx, want)
 	}
-	return want, ml2.ErrNoSegment
+	if err == nil {
+		want.PhysicalNetwork, want.SegmentationID = on, id
+	}
+	return want, err
+}
+
+// why tells why a physical network has no id to give: it is not known, it has no ranges, or they are used up.
+func (d Driver) why(ctx context.Context, tx store.WriteTx, want model.Segment) error {
+	bare, err := d.pool().Bare(ctx, tx, want.PhysicalNetwork)
+	switch {
+	case errors.Is(err, claim.ErrUnknown):
+		return unknown(want)
+	case err != nil:
+		return err
+	case bare && !want.Dynamic:
+		return fault.BadInput("provider:segmentation_id required: physical network %s has no range for project networks.", want.PhysicalNetwork)
+	}
+	return ml2.ErrNoSegment
+}
+
+// unknown is the fault of a request; a driver that asks for a segment below another learns that there is none.
+func unknown(want model.Segment) error {
+	if want.Dynamic {
+		return ml2.ErrNoSegment
+	}
+	return fault.BadInput("physical_network '%s' unknown for VLAN provider network.", want.PhysicalNetwork)
 }
 
 // Release ends the claim.
 func (d Driver) Release(ctx context.Context, tx store.WriteTx, s model.Segment) error {
-	return d.pool(s.PhysicalNetwork).Release(ctx, tx, s)
+	return d.pool().Release(ctx, tx, s)
 }
 
 // MTU is that of the physical network.
@@ -119,4 +131,4 @@ func (d Driver) MTU(physicalNetwork string) int64 {
 	return d.MTUAll
 }
 
-var _ ml2.TypeDriver = Driver{}
+var _ ml2.RangedDriver = Driver{}
