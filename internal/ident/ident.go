@@ -89,3 +89,13 @@ var (
 	_ Source = Random{}
 	_ Source = (*Counter)(nil)
 )
+
+// Derived is the identifier that a name always has below another identifier (a version 5 UUID); an error for a namespace that
+// is no UUID.
+func Derived(namespace, name string) (string, error) {
+	space, err := uuid.Parse(namespace)
+	if err != nil {
+		return "", fmt.Errorf("derive an identifier: %w", err)
+	}
+	return uuid.NewSHA1(space, []byte(name)).String(), nil
+}

@@ -32,3 +32,14 @@ func TestSecretsAndUUIDsDiffer(t *testing.T) {
 		t.Errorf("UUIDs %q and %q", a, b)
 	}
 }
+
+// TestDerived: values of Python's uuid.uuid5, which other services compute too.
+func TestDerived(t *testing.T) {
+	got, err := Derived("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "python.org")
+	if err != nil || got != "886313e1-3b8a-5372-9b90-0c9aee199e5d" {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := Derived("nope", "python.org"); err == nil {
+		t.Errorf("a namespace that is no UUID gave %s", got)
+	}
+}

@@ -92,16 +92,18 @@ func (x *Segment) GetSegmentationId() int64 {
 	return 0
 }
 
-// Network: kind "network", in set net:<id>.
+// Network: kind "network", in set net:<id>. It refers to the set qos:<id> of its policy.
 type Network struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	ProjectId     string                 `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	AdminStateUp  bool                   `protobuf:"varint,4,opt,name=admin_state_up,json=adminStateUp,proto3" json:"admin_state_up,omitempty"`
-	Mtu           int64                  `protobuf:"varint,5,opt,name=mtu,proto3" json:"mtu,omitempty"`
-	Segments      []*Segment             `protobuf:"bytes,6,rep,name=segments,proto3" json:"segments,omitempty"`
-	DnsDomain     string                 `protobuf:"bytes,7,opt,name=dns_domain,json=dnsDomain,proto3" json:"dns_domain,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Id           string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name         string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	ProjectId    string                 `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	AdminStateUp bool                   `protobuf:"varint,4,opt,name=admin_state_up,json=adminStateUp,proto3" json:"admin_state_up,omitempty"`
+	Mtu          int64                  `protobuf:"varint,5,opt,name=mtu,proto3" json:"mtu,omitempty"`
+	Segments     []*Segment             `protobuf:"bytes,6,rep,name=segments,proto3" json:"segments,omitempty"`
+	DnsDomain    string                 `protobuf:"bytes,7,opt,name=dns_domain,json=dnsDomain,proto3" json:"dns_domain,omitempty"`
+	// The QoS policy of those of its ports that have none; "" for none.
+	QosPolicyId   string `protobuf:"bytes,8,opt,name=qos_policy_id,json=qosPolicyId,proto3" json:"qos_policy_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -181,6 +183,13 @@ func (x *Network) GetSegments() []*Segment {
 func (x *Network) GetDnsDomain() string {
 	if x != nil {
 		return x.DnsDomain
+	}
+	return ""
+}
+
+func (x *Network) GetQosPolicyId() string {
+	if x != nil {
+		return x.QosPolicyId
 	}
 	return ""
 }
@@ -522,8 +531,8 @@ func (x *DHCPOption) GetIpVersion() int32 {
 	return 0
 }
 
-// Port: kind "port", in set host:<host> of the host that it is bound to. It refers to the sets net:<network id> and
-// sg:<id> of each of its groups.
+// Port: kind "port", in set host:<host> of the host that it is bound to. It refers to the sets net:<network id>,
+// sg:<id> of each of its groups and qos:<id> of its policy.
 type Port struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Id           string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -543,7 +552,9 @@ type Port struct {
 	VnicType            string         `protobuf:"bytes,14,opt,name=vnic_type,json=vnicType,proto3" json:"vnic_type,omitempty"`
 	ProjectId           string         `protobuf:"bytes,15,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The entities that the server waits for until the port is ACTIVE.
-	Entities      []string `protobuf:"bytes,16,rep,name=entities,proto3" json:"entities,omitempty"`
+	Entities []string `protobuf:"bytes,16,rep,name=entities,proto3" json:"entities,omitempty"`
+	// The QoS policy of its own, which counts before that of its network; "" for none.
+	QosPolicyId   string `protobuf:"bytes,17,opt,name=qos_policy_id,json=qosPolicyId,proto3" json:"qos_policy_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -688,6 +699,13 @@ func (x *Port) GetEntities() []string {
 		return x.Entities
 	}
 	return nil
+}
+
+func (x *Port) GetQosPolicyId() string {
+	if x != nil {
+		return x.QosPolicyId
+	}
+	return ""
 }
 
 // Forward: kind "forward", id = port id, in set net:<network id>: where a port of the network is, for forwarding and for
@@ -1245,6 +1263,129 @@ func (x *AddressGroupEntry) GetAddress() string {
 	return ""
 }
 
+// QoSPolicy: kind "qos", in set qos:<id>.
+type QoSPolicy struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Rules         []*QoSRule             `protobuf:"bytes,2,rep,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QoSPolicy) Reset() {
+	*x = QoSPolicy{}
+	mi := &file_documents_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QoSPolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QoSPolicy) ProtoMessage() {}
+
+func (x *QoSPolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QoSPolicy.ProtoReflect.Descriptor instead.
+func (*QoSPolicy) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *QoSPolicy) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *QoSPolicy) GetRules() []*QoSRule {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+// QoSRule is one rule of a policy: of a type and direction ("ingress", "egress", "any" or, for a mark, ""), with a limit,
+// guarantee or mark, and for limits the burst (0: the host chooses). Kilobits or thousand packets a second.
+type QoSRule struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Type          string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	Direction     string                 `protobuf:"bytes,2,opt,name=direction,proto3" json:"direction,omitempty"`
+	Value         int64                  `protobuf:"varint,3,opt,name=value,proto3" json:"value,omitempty"`
+	Burst         int64                  `protobuf:"varint,4,opt,name=burst,proto3" json:"burst,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QoSRule) Reset() {
+	*x = QoSRule{}
+	mi := &file_documents_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QoSRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QoSRule) ProtoMessage() {}
+
+func (x *QoSRule) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QoSRule.ProtoReflect.Descriptor instead.
+func (*QoSRule) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *QoSRule) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *QoSRule) GetDirection() string {
+	if x != nil {
+		return x.Direction
+	}
+	return ""
+}
+
+func (x *QoSRule) GetValue() int64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *QoSRule) GetBurst() int64 {
+	if x != nil {
+		return x.Burst
+	}
+	return 0
+}
+
 var File_documents_proto protoreflect.FileDescriptor
 
 const file_documents_proto_rawDesc = "" +
@@ -1254,7 +1395,7 @@ const file_documents_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
 	"\fnetwork_type\x18\x02 \x01(\tR\vnetworkType\x12)\n" +
 	"\x10physical_network\x18\x03 \x01(\tR\x0fphysicalNetwork\x12'\n" +
-	"\x0fsegmentation_id\x18\x04 \x01(\x03R\x0esegmentationId\"\xd6\x01\n" +
+	"\x0fsegmentation_id\x18\x04 \x01(\x03R\x0esegmentationId\"\xfa\x01\n" +
 	"\aNetwork\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -1264,7 +1405,8 @@ const file_documents_proto_rawDesc = "" +
 	"\x03mtu\x18\x05 \x01(\x03R\x03mtu\x121\n" +
 	"\bsegments\x18\x06 \x03(\v2\x15.isospin.wire.SegmentR\bsegments\x12\x1d\n" +
 	"\n" +
-	"dns_domain\x18\a \x01(\tR\tdnsDomain\"G\n" +
+	"dns_domain\x18\a \x01(\tR\tdnsDomain\x12\"\n" +
+	"\rqos_policy_id\x18\b \x01(\tR\vqosPolicyId\"G\n" +
 	"\tHostRoute\x12 \n" +
 	"\vdestination\x18\x01 \x01(\tR\vdestination\x12\x18\n" +
 	"\anexthop\x18\x02 \x01(\tR\anexthop\"\xdb\x02\n" +
@@ -1300,7 +1442,7 @@ const file_documents_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x1d\n" +
 	"\n" +
-	"ip_version\x18\x03 \x01(\x05R\tipVersion\"\xc6\x04\n" +
+	"ip_version\x18\x03 \x01(\x05R\tipVersion\"\xea\x04\n" +
 	"\x04Port\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1322,7 +1464,8 @@ const file_documents_proto_rawDesc = "" +
 	"\tvnic_type\x18\x0e \x01(\tR\bvnicType\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x0f \x01(\tR\tprojectId\x12\x1a\n" +
-	"\bentities\x18\x10 \x03(\tR\bentities\"\xd5\x01\n" +
+	"\bentities\x18\x10 \x03(\tR\bentities\x12\"\n" +
+	"\rqos_policy_id\x18\x11 \x01(\tR\vqosPolicyId\"\xd5\x01\n" +
 	"\aForward\x12\x17\n" +
 	"\aport_id\x18\x01 \x01(\tR\x06portId\x12\x1d\n" +
 	"\n" +
@@ -1378,7 +1521,15 @@ const file_documents_proto_rawDesc = "" +
 	"\fip_addresses\x18\x04 \x03(\tR\vipAddresses\"W\n" +
 	"\x11AddressGroupEntry\x12(\n" +
 	"\x10address_group_id\x18\x01 \x01(\tR\x0eaddressGroupId\x12\x18\n" +
-	"\aaddress\x18\x02 \x01(\tR\aaddressB\x17Z\x15isospin/internal/wireb\x06proto3"
+	"\aaddress\x18\x02 \x01(\tR\aaddress\"H\n" +
+	"\tQoSPolicy\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12+\n" +
+	"\x05rules\x18\x02 \x03(\v2\x15.isospin.wire.QoSRuleR\x05rules\"g\n" +
+	"\aQoSRule\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1c\n" +
+	"\tdirection\x18\x02 \x01(\tR\tdirection\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\x03R\x05value\x12\x14\n" +
+	"\x05burst\x18\x04 \x01(\x03R\x05burstB\x17Z\x15isospin/internal/wireb\x06proto3"
 
 var (
 	file_documents_proto_rawDescOnce sync.Once
@@ -1392,7 +1543,7 @@ func file_documents_proto_rawDescGZIP() []byte {
 	return file_documents_proto_rawDescData
 }
 
-var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_documents_proto_goTypes = []any{
 	(*Segment)(nil),             // 0: isospin.wire.Segment
 	(*Network)(nil),             // 1: isospin.wire.Network
@@ -1409,21 +1560,24 @@ var file_documents_proto_goTypes = []any{
 	(*SecurityGroupRule)(nil),   // 12: isospin.wire.SecurityGroupRule
 	(*SecurityGroupMember)(nil), // 13: isospin.wire.SecurityGroupMember
 	(*AddressGroupEntry)(nil),   // 14: isospin.wire.AddressGroupEntry
-	nil,                         // 15: isospin.wire.DHCPNetwork.PortsEntry
+	(*QoSPolicy)(nil),           // 15: isospin.wire.QoSPolicy
+	(*QoSRule)(nil),             // 16: isospin.wire.QoSRule
+	nil,                         // 17: isospin.wire.DHCPNetwork.PortsEntry
 }
 var file_documents_proto_depIdxs = []int32{
 	0,  // 0: isospin.wire.Network.segments:type_name -> isospin.wire.Segment
 	2,  // 1: isospin.wire.Subnet.host_routes:type_name -> isospin.wire.HostRoute
 	4,  // 2: isospin.wire.Port.fixed_ips:type_name -> isospin.wire.FixedIP
 	5,  // 3: isospin.wire.Port.allowed_address_pairs:type_name -> isospin.wire.AddressPair
-	15, // 4: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
+	17, // 4: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
 	4,  // 5: isospin.wire.Reservation.fixed_ips:type_name -> isospin.wire.FixedIP
 	6,  // 6: isospin.wire.Reservation.options:type_name -> isospin.wire.DHCPOption
-	7,  // [7:7] is the sub-list for method output_type
-	7,  // [7:7] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	16, // 7: isospin.wire.QoSPolicy.rules:type_name -> isospin.wire.QoSRule
+	8,  // [8:8] is the sub-list for method output_type
+	8,  // [8:8] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_documents_proto_init() }
@@ -1437,7 +1591,7 @@ func file_documents_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_documents_proto_rawDesc), len(file_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -31,6 +31,7 @@ const (
 	KindRule        = "sgrule"
 	KindMember      = "sgmember"
 	KindAddress     = "agaddr"
+	KindQoS         = "qos"
 )
 
 // The families of sets.
@@ -41,7 +42,8 @@ const (
 	FamilyGroup   = "sg"   // a security group and its rules
 	FamilyMembers = "sgm"  // a security group's members
 
-	FamilyAddresses = "ag" // an address group's addresses
+	FamilyAddresses = "ag"  // an address group's addresses
+	FamilyQoS       = "qos" // a QoS policy
 )
 
 // The entities that report on ports.
@@ -74,6 +76,8 @@ func New(kind string) proto.Message {
 		return &SecurityGroupMember{}
 	case KindAddress:
 		return &AddressGroupEntry{}
+	case KindQoS:
+		return &QoSPolicy{}
 	}
 	return nil
 }
@@ -82,7 +86,7 @@ func New(kind string) proto.Message {
 func Reads() map[string]uint32 {
 	return map[string]uint32{
 		KindNetwork: 1, KindSubnet: 1, KindPort: 1, KindForward: 1, KindDHCP: 1,
-		KindReservation: 1, KindGroup: 1, KindRule: 1, KindMember: 1, KindAddress: 1,
+		KindReservation: 1, KindGroup: 1, KindRule: 1, KindMember: 1, KindAddress: 1, KindQoS: 1,
 	}
 }
 

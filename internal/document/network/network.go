@@ -51,7 +51,12 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 			doc.Segments = append(doc.Segments, &wire.Segment{Id: s.ID, NetworkType: s.NetworkType,
 				PhysicalNetwork: s.PhysicalNetwork, SegmentationId: s.SegmentationID})
 		}
-		out[n.ID] = document.Rendered{Sets: []change.Set{change.NewSet(wire.FamilyNetwork, n.ID)}, Body: doc}
+		var refs []change.Set
+		if n.QoSPolicyID != nil {
+			doc.QosPolicyId = *n.QoSPolicyID
+			refs = append(refs, change.NewSet(wire.FamilyQoS, *n.QoSPolicyID))
+		}
+		out[n.ID] = document.Rendered{Sets: []change.Set{change.NewSet(wire.FamilyNetwork, n.ID)}, Refs: refs, Body: doc}
 	}
 	return out, nil
 }

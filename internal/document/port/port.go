@@ -68,6 +68,10 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 		for _, g := range p.SecurityGroups {
 			refs = append(refs, change.NewSet(wire.FamilyGroup, g))
 		}
+		if p.QoSPolicyID != nil {
+			doc.QosPolicyId = *p.QoSPolicyID
+			refs = append(refs, change.NewSet(wire.FamilyQoS, *p.QoSPolicyID))
+		}
 		out[p.ID] = document.Rendered{Sets: sets, Refs: refs, Body: doc}
 	}
 	return out, nil

@@ -26,6 +26,8 @@ type Kind struct {
 	NotFound func(id string) error
 	// Granted acts on a new policy; may be nil.
 	Granted func(ctx context.Context, tx store.WriteTx, p *model.RBACPolicy) error
+	// Withdrawn acts before a policy that nobody else gets goes, when its use has been judged; may be nil.
+	Withdrawn func(ctx context.Context, tx store.WriteTx, p *model.RBACPolicy) error
 	// Used tells which rows use an object because of a policy; what their projects still do with it keeps the policy. An empty
 	// Table says that nothing does. May be nil.
 	Used func(p *model.RBACPolicy) Use
@@ -34,6 +36,8 @@ type Kind struct {
 // Use is what objects are used by: rows of a table, which have a project, and how an error says it.
 type Use struct {
 	Table string
+	// From is a subquery that is called Table, for what stands in several tables; "": the table itself.
+	From  string
 	Where store.Cond
 	Why   string
 }
@@ -162,6 +166,11 @@ func (c controller) Delete(ctx context.Context, tx store.WriteTx, cur model.RBAC
 	if err := c.withdraw(ctx, tx, &cur, ""); err != nil {
 		return err
 	}
+	if k, err := c.kind(cur.ObjectType); err == nil && k.Withdrawn != nil {
+		if err := k.Withdrawn(ctx, tx, &cur); err != nil {
+			return err
+		}
+	}
 	return c.Policies.Delete(ctx, tx, cur.ID)
 }
 
@@ -189,7 +198,11 @@ func (c controller) withdraw(ctx context.Context, tx store.WriteTx, cur *model.R
 	if next != "" {
 		losing = store.And(losing, store.Expr("project_id <> ?", next))
 	}
-	_, used, err := store.Int(ctx, tx, store.Q("SELECT 1 FROM "+use.Table+" WHERE "+losing.SQL+" LIMIT 1", losing.Args...))
+	from := use.From
+	if from == "" {
+		from = use.Table
+	}
+	_, used, err := store.Int(ctx, tx, store.Q("SELECT 1 FROM "+from+" WHERE "+losing.SQL+" LIMIT 1", losing.Args...))
 	if err == nil && used {
 		err = fault.RbacPolicyInUse(cur.ObjectID, use.Why)
 	}
