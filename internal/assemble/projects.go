@@ -21,7 +21,7 @@ func (k *Core) projects(c *config.Server, env Env, z *zones.Plugin) []plugin {
 		rbac.New(rbac.Config{Policies: sharing.NewPolicies(), IDs: env.IDs,
 			Kinds: []rbac.Kind{rbac.Networks(k.Networks, env.Clock), rbac.Groups(k.GroupRows),
 				rbac.Pools(subnetpool.NewPools()), rbac.Scopes(subnetpool.NewScopes()),
-				rbac.AddressGroups(secgroup.NewAddressGroups())}}),
+				rbac.AddressGroups(secgroup.NewAddressGroups()), qosKind()}}),
 	}
 }
 

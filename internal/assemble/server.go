@@ -164,7 +164,8 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 	pools := subnetpool.New(subnetpool.Config{Pools: subnetpool.NewPools(), Scopes: subnetpool.NewScopes(), Subnets: core.Subnets,
 		Networks: core.Networks, Clock: env.Clock, IDs: env.IDs})
 	z := zones.New(core.Agents)
-	core.ML2.Guard(ml2.Guards{
+	q := newQoS(c, env)
+	core.ML2.Guard(qosGuards(q, ml2.Guards{
 		Prefixes:        pools,
 		NetworkPages:    []rest.Splicer{subnetpool.NetworkScopes{}, zones.Networks{Plugin: z}},
 		Networks:        []service.Guard[model.Network]{zones.Networks{Plugin: z}, secgroup.NetworkGuard{Plugin: core.Groups}},
@@ -172,11 +173,11 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 		NetworksWritten: []service.Follower[model.Network]{dhcpservice.NetworkFollower{Plugin: core.DHCP}},
 		SubnetsWritten:  []service.Follower[model.Subnet]{dhcpservice.SubnetFollower{Plugin: core.DHCP}, tags.Subnets{}},
 		PortsWritten:    []service.Follower[model.Port]{tags.Ports{}},
-	})
+	}))
 	core.Status = status.New(status.Config{Store: st, Ports: core.Ports, Binder: core.ML2, Agents: core.Agents, Clock: env.Clock, Log: env.Log})
 	core.DHCP.Recheck = core.Status.Recheck
 	core.Agents.Follow(core.ML2, core.DHCP)
-	core.plugins = append([]plugin{core.ML2, core.Groups, core.Agents, pools}, core.projects(c, env, z)...)
+	core.plugins = append([]plugin{core.ML2, core.Groups, core.Agents, pools, q}, core.projects(c, env, z)...)
 	return core, nil
 }
 
@@ -185,7 +186,7 @@ func (k *Core) Kinds(c *config.Server) []document.Kind {
 	return []document.Kind{port.New(k.Ports), network.New(k.Networks), subnet.New(k.Subnets), forward.New(k.Ports),
 		dhcp.New(c.Host.DNSDomain, time.Duration(c.DHCP.LeaseSeconds)*time.Second), reservation.New(k.Ports),
 		secgroupdoc.NewGroup(k.GroupRows), secgroupdoc.NewRule(k.Rules), secgroupdoc.NewMember(k.Ports),
-		secgroupdoc.NewAddress(secgroup.NewAddressGroups())}
+		secgroupdoc.NewAddress(secgroup.NewAddressGroups()), qosDocuments()}
 }
 
 // Prepare brings the pools in the database in line with the configuration.
