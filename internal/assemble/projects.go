@@ -27,5 +27,5 @@ func (k *Core) projects(c *config.Server, env Env, z *zones.Plugin) []plugin {
 
 // counts checks what db check knows of projects.
 func counts() []store.Checker {
-	return []store.Checker{sharing.NewPolicies(), subnetpool.NewPools(), subnetpool.NewScopes(), quota.Checker{Tables: quota.Tables()}}
+	return append([]store.Checker{sharing.NewPolicies(), subnetpool.NewPools(), subnetpool.NewScopes(), quota.Checker{Tables: quota.Tables()}}, extraTables()...)
 }

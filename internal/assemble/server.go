@@ -34,13 +34,17 @@ import (
 	"isospin/internal/service"
 	"isospin/internal/service/agents"
 	dhcpservice "isospin/internal/service/dhcp"
+	"isospin/internal/service/flavors"
 	"isospin/internal/service/ipam"
+	"isospin/internal/service/l3"
 	"isospin/internal/service/ml2"
 	"isospin/internal/service/quota"
 	"isospin/internal/service/secgroup"
+	"isospin/internal/service/segments"
 	"isospin/internal/service/status"
 	"isospin/internal/service/subnetpool"
 	"isospin/internal/service/tags"
+	"isospin/internal/service/trunk"
 	"isospin/internal/service/zones"
 	"isospin/internal/store"
 	"isospin/internal/store/engine"
@@ -117,6 +121,9 @@ type Core struct {
 	GroupRows *secgroup.Groups
 	Types     *ml2.TypeManager
 	Quotas    *quota.Plugin
+	Segments  *segments.Plugin // set by trunking
+	Flavors   *flavors.Plugin // set by extras
+	Routers   *l3.Plugin      // set by routing
 	plugins   []plugin
 }
 
@@ -155,29 +162,38 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 		ServerID: serverID, ServerName: c.Host.Host, DownTime: c.Scheduling.AgentDownTime, NewDown: !c.Scheduling.EnableNewAgents})
 	core.ML2 = ml2.New(ml2.Config{Networks: core.Networks, Subnets: core.Subnets, Ports: core.Ports, Types: tm,
 		Mechanisms: ml2.NewMechanismManager(drivers, core.Agents), IPAM: ipam.New(env.IDs), Clock: env.Clock, IDs: env.IDs,
-		BaseMAC: c.Limits.BaseMAC})
+		BaseMAC: c.Limits.BaseMAC, OfferVLANTransparent: c.Plugins.VLANTransp, OfferQinQ: c.Plugins.VLANQinQ})
 	core.Groups = secgroup.New(secgroup.Config{Groups: core.GroupRows, Rules: core.Rules, Clock: env.Clock, IDs: env.IDs})
 	core.Remote = ml2.NewRemoteBinder(core.ML2, st)
 	core.DHCP = dhcpservice.New(dhcpservice.Config{Store: st, Networks: core.Networks, Subnets: core.Subnets, Rows: core.Ports, Ports: core.ML2,
 		Agents: core.Agents, Clock: env.Clock, Log: env.Log, PerNetwork: c.Scheduling.DHCPAgents, Zones: c.Plugins.DefaultZones,
 		Stay: !c.Scheduling.DHCPFailover, Wait: !c.Scheduling.NetworkAutoSchedule})
 	pools := subnetpool.New(subnetpool.Config{Pools: subnetpool.NewPools(), Scopes: subnetpool.NewScopes(), Subnets: core.Subnets,
-		Networks: core.Networks, Clock: env.Clock, IDs: env.IDs})
+		Networks: core.Networks, Clock: env.Clock, IDs: env.IDs, Delegate: c.Plugins.PDEnabled})
 	z := zones.New(core.Agents)
+	x := core.extras(env)
 	q := newQoS(c, env)
-	core.ML2.Guard(qosGuards(q, ml2.Guards{
+	routed := core.routing(c, env, z)
+	hung := core.onRouters(c, env, core.Routers)
+	tr := core.trunking(env)
+	core.ML2.Guard(tr.guards(hung.guards(qosGuards(q, core.attributes(c, routed.guards(ml2.Guards{
 		Prefixes:        pools,
 		NetworkPages:    []rest.Splicer{subnetpool.NetworkScopes{}, zones.Networks{Plugin: z}},
 		Networks:        []service.Guard[model.Network]{zones.Networks{Plugin: z}, secgroup.NetworkGuard{Plugin: core.Groups}},
-		Ports:           []service.Guard[model.Port]{secgroup.PortGuard{Plugin: core.Groups}},
+		Ports:           append([]service.Guard[model.Port]{secgroup.PortGuard{Plugin: core.Groups}}, x.guards...),
 		NetworksWritten: []service.Follower[model.Network]{dhcpservice.NetworkFollower{Plugin: core.DHCP}},
 		SubnetsWritten:  []service.Follower[model.Subnet]{dhcpservice.SubnetFollower{Plugin: core.DHCP}, tags.Subnets{}},
-		PortsWritten:    []service.Follower[model.Port]{tags.Ports{}},
-	}))
+		PortsWritten:    append([]service.Follower[model.Port]{tags.Ports{}}, x.followed...),
+	}))))))
 	core.Status = status.New(status.Config{Store: st, Ports: core.Ports, Binder: core.ML2, Agents: core.Agents, Clock: env.Clock, Log: env.Log})
 	core.DHCP.Recheck = core.Status.Recheck
-	core.Agents.Follow(core.ML2, core.DHCP)
+	core.Status.Followers = append(core.Status.Followers, trunk.Ports{Plugin: tr.trunks})
+	core.Agents.Follow(core.ML2, core.DHCP, core.Routers)
 	core.plugins = append([]plugin{core.ML2, core.Groups, core.Agents, pools, q}, core.projects(c, env, z)...)
+	core.plugins = append(core.plugins, x.plugins...)
+	core.plugins = append(core.plugins, routed.plugins()...)
+	core.plugins = append(core.plugins, hung.plugins()...)
+	core.plugins = append(core.plugins, tr.plugins()...)
 	return core, nil
 }
 
@@ -191,12 +207,17 @@ func (k *Core) Kinds(c *config.Server) []document.Kind {
 
 // Prepare brings the pools in the database in line with the configuration.
 func (k *Core) Prepare(ctx context.Context) error {
-	return k.Store.Write(ctx, func(tx store.WriteTx) error { return k.Types.Prepare(ctx, tx) })
+	return k.Store.Write(ctx, func(tx store.WriteTx) error {
+		if err := k.Types.Prepare(ctx, tx); err != nil {
+			return err
+		}
+		return k.Segments.Prepare(ctx, tx)
+	})
 }
 
 // API joins the plugins to the routes.
 func (k *Core) API(c *config.Server, env Env, who auth.Authenticator, rules *policy.Engine) (*rest.Server, error) {
-	reg, err := catalogue.Build(catalogue.Served())
+	reg, err := catalogue.Build(aliases(c))
 	if err != nil {
 		return nil, err
 	}

@@ -69,6 +69,7 @@ func (p *Plugin) Bindings() []rest.Binding {
 			NotFound: func(id string) error { return fault.LogResourceNotFound(id) },
 		}),
 		rest.Computed("loggable_resources", "", loggable{}, rest.Options{
+			Facts:    everyones,
 			NotFound: func(id string) error { return fault.HTTPNotFound("There is no loggable resource " + id + ".") },
 		}),
 	}
@@ -77,18 +78,22 @@ func (p *Plugin) Bindings() []rest.Binding {
 // loggable lists the types of resources.
 type loggable struct{}
 
-// List makes the rows; it reads nothing. They are judged by rules that name a project: the caller's own will do, since the types are
-// the same for all.
-func (loggable) List(ctx context.Context, _ store.Tx, _ map[string][]string) ([]store.Row, error) {
-	own := ""
-	if caller := auth.From(ctx); caller != nil {
-		own = caller.ProjectID
-	}
-	body, err := json.Marshal(map[string]string{"type": SecurityGroup, "project_id": own})
+// List makes the rows; it reads nothing.
+func (loggable) List(context.Context, store.Tx, map[string][]string) ([]store.Row, error) {
+	body, err := json.Marshal(map[string]string{"type": SecurityGroup})
 	if err != nil {
 		return nil, fmt.Errorf("encode a type: %w", err)
 	}
-	return []store.Row{{ID: SecurityGroup, Project: own, Body: body}}, nil
+	return []store.Row{{ID: SecurityGroup, Body: body}}, nil
+}
+
+// everyones are the facts that rules ask of the types, which name a project: the caller's own, since the types are the same for all.
+func everyones(ctx context.Context, _ store.Tx, ids []string) (map[string]map[string]string, error) {
+	out := map[string]map[string]string{}
+	for _, id := range ids {
+		out[id] = map[string]string{"project_id": auth.From(ctx).ProjectID}
+	}
+	return out, nil
 }
 
 // logs is the controller of orders.
