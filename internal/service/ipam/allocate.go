@@ -43,10 +43,13 @@ type choice struct {
 
 // Allocate takes addresses for a new port and records them.
 func (a *Allocator) Allocate(ctx context.Context, tx store.WriteTx, r Request) ([]model.FixedIP, error) {
+	if len(r.Subnets) > 0 && !slices.ContainsFunc(r.Subnets, func(s model.Subnet) bool { return Serves(&s, r.Owner) }) {
+		return nil, fault.IpAddressGenerationFailureNoMatchingSubnet(r.NetworkID, r.Owner)
+	}
 	if !r.Given {
 		return a.automatic(ctx, tx, r)
 	}
-	return a.wanted(ctx, tx, r, nil)
+	return a.wanted(ctx, tx, r, nil, nil)
 }
 
 // Change makes the port's addresses those wanted: what it has and wants stays, the rest is given back or taken.
@@ -74,11 +77,30 @@ func (a *Allocator) Change(ctx context.Context, tx store.WriteTx, r Request, hav
 	want = slices.DeleteFunc(want, func(w model.FixedIP) bool {
 		return w.IPAddress == "" && take(func(h model.FixedIP) bool { return h.SubnetID == w.SubnetID })
 	})
-	if err := a.give(ctx, tx, r.PortID, r.Subnets, rest); err != nil {
+	// Addresses that make themselves stay as long as their subnet, unless the prefix is another's to delegate.
+	gone := rest[:0:0]
+	for _, h := range rest {
+		if s := r.subnet(h.SubnetID); s != nil && Implicit(r.Owner) && AutoAddress(s) && !Delegated(s) {
+			keep = append(keep, h)
+			continue
+		}
+		gone = append(gone, h)
+	}
+	if err := a.give(ctx, tx, r.PortID, r.Subnets, gone); err != nil {
 		return nil, err
 	}
 	r.Wanted = want
-	return a.wanted(ctx, tx, r, keep)
+	return a.wanted(ctx, tx, r, keep, gone)
+}
+
+// subnet is one of the request's by its id, or nil.
+func (r Request) subnet(id string) *model.Subnet {
+	for i := range r.Subnets {
+		if r.Subnets[i].ID == id {
+			return &r.Subnets[i]
+		}
+	}
+	return nil
 }
 
 // Release gives back all addresses of a port that goes.
@@ -101,7 +123,7 @@ func (a *Allocator) automatic(ctx context.Context, tx store.WriteTx, r Request) 
 		}
 		out = append(out, c)
 	}
-	if !RouterOwner(r.Owner) {
+	if Implicit(r.Owner) {
 		for _, s := range auto {
 			c, err := euiChoice(r, s)
 			if err != nil {
@@ -113,19 +135,19 @@ func (a *Allocator) automatic(ctx context.Context, tx store.WriteTx, r Request) 
 	return a.record(ctx, tx, r, nil, out)
 }
 
-// classes sorts a network's subnets by how a port of this owner gets an address from them.
+// Serves tells whether a port of an owner can have addresses of a subnet: one without service types is for all, one that
+// DHCP serves has the DHCP server's address too (neutron/objects/subnet.py).
+func Serves(s *model.Subnet, owner string) bool {
+	return len(s.ServiceTypes) == 0 || slices.Contains(s.ServiceTypes, owner) || owner == OwnerDHCP && s.EnableDHCP
+}
+
+// classes sorts a network's subnets by how a port of this owner gets an address from them, those for its owner first.
 func classes(r Request) (v4, v6, auto []*model.Subnet) {
-	fits := func(s *model.Subnet, typed bool) bool {
-		if len(s.ServiceTypes) == 0 {
-			return !typed
-		}
-		return typed && slices.ContainsFunc(s.ServiceTypes, func(t string) bool { return t == r.Owner || strings.HasPrefix(r.Owner, t) })
-	}
-	pick := func(typed bool) {
+	for _, typed := range []bool{true, false} {
 		for i := range r.Subnets {
 			s := &r.Subnets[i]
 			switch {
-			case s.CIDR == nil || !r.open(s) || !fits(s, typed):
+			case s.CIDR == nil || !r.open(s) || len(s.ServiceTypes) > 0 != typed:
 			case s.IPVersion == 4:
 				v4 = append(v4, s)
 			case AutoAddress(s):
@@ -135,15 +157,13 @@ func classes(r Request) (v4, v6, auto []*model.Subnet) {
 			}
 		}
 	}
-	pick(true)
-	if len(v4)+len(v6)+len(auto) == 0 {
-		pick(false)
-	}
 	return v4, v6, auto
 }
 
 // open tells whether addresses may be taken of a subnet.
-func (r Request) open(s *model.Subnet) bool { return r.Among == nil || r.Among[s.ID] }
+func (r Request) open(s *model.Subnet) bool {
+	return (r.Among == nil || r.Among[s.ID]) && Serves(s, r.Owner)
+}
 
 // any takes a free address of one of the subnets; DHCP ports take the lowest.
 func (a *Allocator) any(ctx context.Context, tx store.WriteTx, r Request, subnets []*model.Subnet) (choice, error) {
@@ -166,47 +186,49 @@ func (a *Allocator) any(ctx context.Context, tx store.WriteTx, r Request, subnet
 	return choice{}, fault.IpAddressGenerationFailure(r.NetworkID)
 }
 
-// wanted takes the addresses that a request asked for, besides those that the port keeps.
-func (a *Allocator) wanted(ctx context.Context, tx store.WriteTx, r Request, keep []model.FixedIP) ([]model.FixedIP, error) {
+// wanted takes the addresses that a request asked for, besides those that the port keeps, and the one of each subnet where
+// hosts make their own: such a subnet is never left out, but when its address was just given up.
+func (a *Allocator) wanted(ctx context.Context, tx store.WriteTx, r Request, keep, gone []model.FixedIP) ([]model.FixedIP, error) {
 	var out []choice
-	auto := false
-	seen := map[string]bool{}
+	seen, had := map[string]bool{}, map[string]bool{}
 	for _, k := range keep {
-		seen[k.IPAddress] = true
+		seen[k.IPAddress], had[k.SubnetID] = true, true
+	}
+	for _, g := range gone {
+		had[g.SubnetID] = true
+	}
+	add := func(c choice, err error) error {
+		if err == nil && !seen[c.addr.String()] {
+			seen[c.addr.String()], had[c.subnet.ID] = true, true
+			out = append(out, c)
+		}
+		return err
 	}
 	for _, w := range r.Wanted {
 		s, err := r.subnetOf(w)
 		if err != nil {
 			return nil, err
 		}
-		var c choice
 		switch {
 		case w.IPAddress != "":
-			c, err = a.exact(ctx, tx, r, s, w)
-		case AutoAddress(s) && !RouterOwner(r.Owner):
-			c, err = euiChoice(r, s)
-			auto = true
+			err = add(a.exact(ctx, tx, r, s, w))
+		case AutoAddress(s):
+			err = add(euiChoice(r, s))
 		default:
-			c, err = a.any(ctx, tx, r, []*model.Subnet{s})
+			err = add(a.any(ctx, tx, r, []*model.Subnet{s}))
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !seen[c.addr.String()] {
-			seen[c.addr.String()] = true
-			out = append(out, c)
-		}
 	}
-	if auto { // asking for one such subnet gives the addresses of all
-		_, _, all := classes(r)
-		for _, s := range all {
-			c, err := euiChoice(r, s)
-			if err != nil {
-				return nil, err
+	if Implicit(r.Owner) {
+		_, _, auto := classes(r)
+		for _, s := range auto {
+			if had[s.ID] {
+				continue
 			}
-			if !seen[c.addr.String()] {
-				seen[c.addr.String()] = true
-				out = append(out, c)
+			if err := add(euiChoice(r, s)); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -256,7 +278,7 @@ func (a *Allocator) exact(ctx context.Context, tx store.WriteTx, r Request, s *m
 	if s.IPVersion == 4 && p.Bits() < 31 && (addr == p.Masked().Addr() || addr == Last(p)) {
 		return choice{}, fault.InvalidIpForNetwork(w.IPAddress)
 	}
-	if AutoAddress(s) && !RouterOwner(r.Owner) {
+	if AutoAddress(s) && Implicit(r.Owner) {
 		c, err := euiChoice(r, s)
 		if err == nil && c.addr != addr {
 			err = fault.AllocationOnAutoAddressSubnet(s.ID, w.IPAddress)
@@ -322,6 +344,10 @@ func (a *Allocator) give(ctx context.Context, tx store.WriteTx, portID string, s
 	_, err := tx.Exec(ctx, store.Q("DELETE FROM ip_allocations WHERE "+where.SQL, where.Args...))
 	return err
 }
+
+// Implicit tells whether ports of an owner have an address of each subnet where hosts make their own, asked for or not: all
+// but those of routers on the inside (ROUTER_INTERFACE_OWNERS_SNAT in neutron-lib's constants).
+func Implicit(owner string) bool { return !RouterOwner(owner) || owner == "network:router_gateway" }
 
 // OwnerDHCP is the device_owner of DHCP ports.
 const OwnerDHCP = "network:dhcp"

@@ -264,17 +264,13 @@ func (p ports) readdress(ctx context.Context, tx store.WriteTx, cur, port *model
 	}
 	want := port.FixedIPs
 	if !given {
-		want = nil
-		for _, f := range cur.FixedIPs {
-			if isAuto(subs, f.SubnetID) {
-				f.IPAddress = ""
-			}
-			want = append(want, f)
-		}
+		want = cur.FixedIPs
+	}
+	if port.MACAddress != cur.MACAddress && ipam.Implicit(port.DeviceOwner) {
 		if err := p.dropAuto(ctx, tx, cur, subs); err != nil {
 			return err
 		}
-		cur = &model.Port{Standard: cur.Standard, FixedIPs: withoutAuto(subs, cur.FixedIPs)}
+		want, cur = withoutAuto(subs, want), &model.Port{Standard: cur.Standard, FixedIPs: withoutAuto(subs, cur.FixedIPs)}
 	}
 	of := *port
 	if !given {
@@ -289,19 +285,16 @@ func (p ports) readdress(ctx context.Context, tx store.WriteTx, cur, port *model
 	return p.elsewhere(ctx, tx, err)
 }
 
-func isAuto(subs []model.Subnet, id string) bool {
-	for i := range subs {
-		if subs[i].ID == id {
-			return ipam.AutoAddress(&subs[i])
-		}
-	}
-	return false
+// isAuto tells whether an entry of fixed_ips is of a subnet where hosts make their own addresses.
+func isAuto(subs []model.Subnet, f model.FixedIP) bool {
+	s := meant(subs, f)
+	return s != nil && ipam.AutoAddress(s)
 }
 
 func withoutAuto(subs []model.Subnet, have []model.FixedIP) []model.FixedIP {
 	var out []model.FixedIP
 	for _, f := range have {
-		if !isAuto(subs, f.SubnetID) {
+		if !isAuto(subs, f) {
 			out = append(out, f)
 		}
 	}
@@ -311,7 +304,7 @@ func withoutAuto(subs []model.Subnet, have []model.FixedIP) []model.FixedIP {
 func (p ports) dropAuto(ctx context.Context, tx store.WriteTx, cur *model.Port, subs []model.Subnet) error {
 	var gone []model.FixedIP
 	for _, f := range cur.FixedIPs {
-		if isAuto(subs, f.SubnetID) {
+		if isAuto(subs, f) {
 			gone = append(gone, f)
 		}
 	}
@@ -397,7 +390,7 @@ func (p ports) autoAddress(ctx context.Context, tx store.WriteTx, n *model.Netwo
 	seen := map[string]map[string]bool{}
 	for i := range all {
 		cur := all[i]
-		if ipam.RouterOwner(cur.DeviceOwner) {
+		if !ipam.Implicit(cur.DeviceOwner) {
 			continue
 		}
 		among, err := p.automatic(ctx, tx, &cur, subs, seen)
@@ -405,14 +398,8 @@ func (p ports) autoAddress(ctx context.Context, tx store.WriteTx, n *model.Netwo
 			return err
 		}
 		port := cur.Clone()
-		want := append([]model.FixedIP{}, cur.FixedIPs...)
-		for j := range subs {
-			if ipam.AutoAddress(&subs[j]) && (among == nil || among[subs[j].ID]) {
-				want = append(want, model.FixedIP{SubnetID: subs[j].ID})
-			}
-		}
 		port.FixedIPs, err = p.IPAM.Change(ctx, tx, ipam.Request{PortID: port.ID, NetworkID: n.ID, Owner: port.DeviceOwner,
-			MAC: port.MACAddress, Subnets: subs, Among: among, Wanted: want, Given: true}, cur.FixedIPs)
+			MAC: port.MACAddress, Subnets: subs, Among: among, Wanted: cur.FixedIPs, Given: true}, cur.FixedIPs)
 		if err != nil {
 			return err
 		}

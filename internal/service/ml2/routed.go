@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"isospin/internal/fault"
 	"isospin/internal/model"
@@ -119,7 +118,7 @@ func (p ports) usable(ctx context.Context, tx store.Tx, port *model.Port, subs [
 
 // serves tells whether a subnet is for ports of an owner at all.
 func serves(s *model.Subnet, owner string) bool {
-	return len(s.ServiceTypes) == 0 || slices.ContainsFunc(s.ServiceTypes, func(t string) bool { return t == owner || strings.HasPrefix(owner, t) })
+	return ipam.Serves(s, owner)
 }
 
 // one leaves the subnets of one segment: that of the addresses wanted, else the one with the most addresses left.
