@@ -55,5 +55,5 @@ func (c Checker) Check(ctx context.Context, tx store.Tx, report func(store.Diffe
 // Tables are the counted tables of this build by kind.
 func Tables() map[string]string {
 	return map[string]string{"network": "networks", "subnet": "subnets", "port": "ports", "security_group": "security_groups",
-		"security_group_rule": "security_group_rules", "rbac_policy": "rbac_policies", "subnetpool": "subnetpools"}
+		"security_group_rule": "security_group_rules", "rbac_policy": "rbac_policies", "subnetpool": "subnetpools", "trunk": "trunks", "router": "routers", "floatingip": "floatingips"}
 }
