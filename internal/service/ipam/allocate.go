@@ -90,7 +90,11 @@ func (a *Allocator) Change(ctx context.Context, tx store.WriteTx, r Request, hav
 		return nil, err
 	}
 	r.Wanted = want
-	return a.wanted(ctx, tx, r, keep, gone)
+	out, err := a.wanted(ctx, tx, r, keep, gone)
+	if err == nil && len(out) == len(have) && !slices.ContainsFunc(out, func(f model.FixedIP) bool { return !slices.Contains(have, f) }) {
+		return have, nil // in another order at the most
+	}
+	return out, err
 }
 
 // subnet is one of the request's by its id, or nil.
