@@ -105,7 +105,8 @@ func New(c Config, bindings ...Binding) (*Server, error) {
 			if e.parent == nil {
 				return nil, fmt.Errorf("rest: %s has an unknown parent %s", res.Collection, res.Parent)
 			}
-			e.parent.subs[res.Path] = e
+			// Dashes and underscores name the same (behaviour.md, section 15).
+			e.parent.subs[res.Path], e.parent.subs[res.Collection], e.parent.subs[strings.ReplaceAll(res.Collection, "_", "-")] = e, e, e
 			if e.table != nil && e.parent.table != nil {
 				e.Options.Parents = append([]Parent{{Prefix: "ext_parent", Ref: e.Options.ParentColumn, Table: e.parent.table}}, e.Options.Parents...)
 			}
