@@ -152,14 +152,21 @@ func checkTags(tags []string) error {
 	return nil
 }
 
-// mayTag judges a request for the tags of an object that exists. Unlike elsewhere the refusal is a 403 whether or not the caller
-// may see the object, as clients of Neutron know it.
+// mayTag judges a request for the tags of an object that exists: 403 where the caller may see the object. One that it may not see
+// does not exist for it.
 func (s *Server) mayTag(ctx context.Context, tx store.Tx, e *endpoint, row store.Row, rule string) error {
 	ts, err := e.targets(ctx, tx, []store.Row{row})
-	if err == nil && !s.Policy.Allow(principal(ctx), rule, ts[0]) {
-		err = fault.PolicyNotAuthorized(rule)
+	if err != nil {
+		return err
 	}
-	return err
+	p := principal(ctx)
+	switch {
+	case !s.Policy.Allow(p, "get_"+e.noun, ts[0]):
+		return fault.TagResourceNotFound(e.res.Name, printable(row.ID))
+	case !s.Policy.Allow(p, rule, ts[0]):
+		return fault.PolicyNotAuthorized(rule)
+	}
+	return nil
 }
 
 func (s *Server) tagsOf(ctx context.Context, tx store.Tx, e *endpoint, parent, id, rule string) ([]string, error) {

@@ -269,6 +269,11 @@ func (s *Server) mayAct(ctx context.Context, tx store.Tx, e *endpoint, action st
 
 // locked reads a member for a write; what the caller may not see does not exist.
 func (s *Server) locked(ctx context.Context, tx store.WriteTx, e *endpoint, parent, id string) (store.Row, error) {
+	if e.parent != nil { // first, so that nobody learns what is below a parent that is hidden from it
+		if err := s.parentSeen(ctx, tx, e, parent); err != nil {
+			return store.Row{}, err
+		}
+	}
 	if !plain(id) {
 		return store.Row{}, e.notFound(id)
 	}
@@ -280,9 +285,6 @@ func (s *Server) locked(ctx context.Context, tx store.WriteTx, e *endpoint, pare
 		return row, err
 	}
 	if e.parent != nil {
-		if err := s.parentSeen(ctx, tx, e, parent); err != nil {
-			return row, err
-		}
 		if above, ok := textMember(row.Body, e.Options.ParentColumn); ok && above != parent {
 			return row, e.notFound(id)
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"isospin/internal/auth"
 	"isospin/internal/change"
 	"isospin/internal/fault"
 	"isospin/internal/model"
@@ -162,12 +161,11 @@ func (p *Plugin) addressGroup(ctx context.Context, tx store.WriteTx, id string) 
 	if store.IsNotFound(err) {
 		return fault.AddressGroupNotFound(id)
 	}
-	caller := auth.From(ctx)
-	if err != nil || caller == nil || caller.HasRole(auth.RoleAdmin) || caller.ProjectID == g.ProjectID {
+	if err != nil {
 		return err
 	}
-	shared, err := sharing.Shared(ctx, tx, []string{id})
-	if err == nil && !shared[id] {
+	usable, err := sharing.Usable(ctx, tx, g.ProjectID, id)
+	if err == nil && !usable {
 		err = fault.AddressGroupNotFound(id)
 	}
 	return err

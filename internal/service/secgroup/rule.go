@@ -11,6 +11,7 @@ import (
 	"isospin/internal/fault"
 	"isospin/internal/model"
 	"isospin/internal/rest"
+	"isospin/internal/service/sharing"
 	"isospin/internal/store"
 	"isospin/internal/wire"
 )
@@ -51,10 +52,7 @@ func (p rules) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model
 		return r, err
 	}
 	if r.RemoteGroupID != nil && *r.RemoteGroupID != g.ID {
-		if _, err := p.Groups.GetForShare(ctx, tx, *r.RemoteGroupID); err != nil {
-			if store.IsNotFound(err) {
-				err = fault.SecurityGroupNotFound(*r.RemoteGroupID)
-			}
+		if err := p.remoteGroup(ctx, tx, *r.RemoteGroupID); err != nil {
 			return r, err
 		}
 	}
@@ -72,6 +70,19 @@ func (p rules) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model
 		return r, err
 	}
 	return r, p.touched(ctx, tx, &g, r.ID)
+}
+
+// remoteGroup keeps a group that a rule names until the commit; one that the caller cannot see does not exist.
+func (p rules) remoteGroup(ctx context.Context, tx store.WriteTx, id string) error {
+	g, err := p.Groups.GetForShare(ctx, tx, id)
+	usable := err == nil
+	if usable {
+		usable, err = sharing.Usable(ctx, tx, g.ProjectID, id)
+	}
+	if store.IsNotFound(err) || err == nil && !usable {
+		err = fault.SecurityGroupNotFound(id)
+	}
+	return err
 }
 
 // together judges the rules of one bulk create: one group, no two that are equal (behaviour.md, section 3).

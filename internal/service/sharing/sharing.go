@@ -56,6 +56,18 @@ func Facts(ctx context.Context, tx store.Tx, ids []string) (map[string]map[strin
 	return out, err
 }
 
+// Usable tells whether the caller may refer to an object by its id: administrators and services to all, others to what is their
+// project's and to what is shared with them. What a caller may not refer to does not exist for it. One statement, none for
+// whoever owns the object.
+func Usable(ctx context.Context, tx store.Tx, owner, id string) (bool, error) {
+	p := auth.From(ctx)
+	if p == nil || p.HasRole(auth.RoleAdmin) || p.HasRole(auth.RoleService) || p.ProjectID == owner {
+		return true, nil
+	}
+	shared, err := Shared(ctx, tx, []string{id})
+	return shared[id], err
+}
+
 // Shared tells which of the objects are shared with the caller: a policy for everyone, or for the caller's project
 // (behaviour.md, section 5). One statement.
 func Shared(ctx context.Context, tx store.Tx, ids []string) (map[string]bool, error) {
