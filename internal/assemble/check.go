@@ -21,7 +21,7 @@ var errDiffer = errors.New("columns and bodies do not agree")
 // Checkers are the checks of `isospin db check`.
 func Checkers() []store.Checker {
 	return append([]store.Checker{ml2.NewNetworks(), ml2.NewSubnets(), ml2.NewPorts(), secgroup.NewGroups(), secgroup.NewRules(),
-		secgroup.NewTemplates(), secgroup.NewAddressGroups(), secgroup.NewStatefulness()}, append(append(append(counts(), trunkTables()...), qosCheckers()...), routingCheckers()...)...)
+		secgroup.NewTemplates(), secgroup.NewAddressGroups(), secgroup.NewStatefulness()}, append(append(append(counts(), trunkTables()...), qosCheckers()...), append(routingCheckers(), floatingCheckers()...)...)...)
 }
 
 // CheckDatabase is `isospin db check`: columns against bodies, table by table.
