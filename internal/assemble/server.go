@@ -122,8 +122,8 @@ type Core struct {
 	Types     *ml2.TypeManager
 	Quotas    *quota.Plugin
 	Segments  *segments.Plugin // set by trunking
-	Flavors   *flavors.Plugin // set by extras
-	Routers   *l3.Plugin      // set by routing
+	Flavors   *flavors.Plugin  // set by extras
+	Routers   *l3.Plugin       // set by routing
 	plugins   []plugin
 }
 
