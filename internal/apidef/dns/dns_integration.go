@@ -23,7 +23,7 @@ func DNSIntegration() apidef.Extension {
 				{Name: "dns_domain", Doc: "The domain of the ports of the network.", Type: types.DNSDomain(), Post: apidef.Optional, Put: apidef.Optional, Default: ""},
 			},
 			"ports": {
-				{Name: "dns_assignment", Doc: "The names and addresses under which the port is known.", Type: types.ReadOnly(apidef.Schema{"type": "array", "items": apidef.Schema{"type": "object"}})},
+				{Name: "dns_assignment", Doc: "The names and addresses under which the port is known.", Type: types.ReadOnly(apidef.Schema{"type": "array", "items": apidef.Schema{"type": "object"}}), Computed: true},
 				{Name: "dns_name", Doc: "The name of the port.", Type: types.DNSName(), Post: apidef.Optional, Put: apidef.Optional, Default: ""},
 			},
 		},

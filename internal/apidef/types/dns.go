@@ -9,11 +9,22 @@ import (
 // maxFQDN is the length of a full domain name with its last dot (FQDN_FIELD_SIZE less what the wire form takes).
 const maxFQDN = 253
 
-// labels judges a domain name without its last dot.
-func labels(name string) error {
+// keyword tells whether a label stands for something of the caller (DNS_LABEL_KEYWORDS in neutron-lib's constants).
+func keyword(label string) bool {
+	switch label {
+	case "<project_id>", "<project_name>", "<user_id>", "<user_name>":
+		return true
+	}
+	return false
+}
+
+// labels judges a domain name without its last dot; in domains keywords may stand for labels.
+func labels(name string, domain bool) error {
 	parts := strings.Split(name, ".")
 	for _, l := range parts {
 		switch {
+		case domain && keyword(l):
+			continue
 		case l == "":
 			return invalid("the name %s has an empty label", quoted(name))
 		case len(l) > 63:
@@ -48,7 +59,7 @@ func dnsText(dot byte, max int) apidef.Type {
 		case dot == '-' && bare != name:
 			return "", invalid("the name %s ends with a dot, but has to be relative", quoted(s))
 		}
-		return name, labels(bare)
+		return name, labels(bare, dot == '.')
 	}, apidef.Schema{"maxLength": max, "format": "hostname"})
 }
 

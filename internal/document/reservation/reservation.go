@@ -8,6 +8,8 @@ import (
 
 	"isospin/internal/change"
 	"isospin/internal/document"
+	"isospin/internal/model"
+	"isospin/internal/service/dns"
 	"isospin/internal/service/ml2"
 	"isospin/internal/store"
 	"isospin/internal/wire"
@@ -45,7 +47,7 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 		if len(p.FixedIPs) == 0 || p.DeviceOwner == serverOwner {
 			continue
 		}
-		doc := &wire.Reservation{PortId: p.ID, NetworkId: p.NetworkID, MacAddress: p.MACAddress, Wiring: p.Wiring, Hostname: hostname(p.FixedIPs[0].IPAddress)}
+		doc := &wire.Reservation{PortId: p.ID, NetworkId: p.NetworkID, MacAddress: p.MACAddress, Wiring: p.Wiring, Hostname: hostname(p)}
 		for _, f := range p.FixedIPs {
 			doc.FixedIps = append(doc.FixedIps, &wire.FixedIP{SubnetId: f.SubnetID, IpAddress: f.IPAddress})
 		}
@@ -61,7 +63,12 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 	return out, nil
 }
 
-// hostname is how a guest without a name of its own is called (agent/linux/dhcp.py in Neutron).
-func hostname(ip string) string { return "host-" + strings.NewReplacer(".", "-", ":", "-").Replace(ip) }
+// hostname is how a guest is called: by its dns_name, without one by its first address (agent/linux/dhcp.py in Neutron).
+func hostname(p *model.Port) string {
+	if p.DNSName != "" {
+		return strings.TrimSuffix(p.DNSName, ".")
+	}
+	return dns.Host(p.FixedIPs[0].IPAddress)
+}
 
 var _ document.Kind = Kind{}

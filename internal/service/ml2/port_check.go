@@ -20,7 +20,7 @@ func Rewired(old, now *model.Port) bool {
 }
 
 func sameReservation(old, now *model.Port) bool {
-	return old.MACAddress == now.MACAddress && old.Name == now.Name && slices.Equal(old.FixedIPs, now.FixedIPs) &&
+	return old.MACAddress == now.MACAddress && old.Name == now.Name && old.DNSName == now.DNSName && slices.Equal(old.FixedIPs, now.FixedIPs) &&
 		old.Wiring == now.Wiring && slices.EqualFunc(old.ExtraDHCPOpts, now.ExtraDHCPOpts, sameOption)
 }
 
