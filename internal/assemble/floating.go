@@ -26,7 +26,7 @@ func (k *Core) onRouters(c *config.Server, env Env, routers *l3.Plugin) floating
 	f.fips = floatingip.New(floatingip.Config{FloatingIPs: floatingip.NewFloatingIPs(), Networks: k.Networks, Subnets: k.Subnets, Rows: k.Ports,
 		Ports: k.ML2, Routers: routers.Routers, Routing: routers, Usable: qos.Usable, Clock: env.Clock, IDs: env.IDs})
 	f.forwards = portforward.New(portforward.Config{Forwardings: portforward.NewForwardings(), FloatingIPs: f.fips, Ports: k.Ports, Clock: env.Clock, IDs: env.IDs})
-	f.helpers = conntrack.New(conntrack.Config{Helpers: conntrack.NewHelpers(), Routers: routers.Routers, Allowed: c.OnRouters.ByHelper(), Dirty: routers.Dirty,
+	f.helpers = conntrack.New(conntrack.Config{Helpers: conntrack.NewTable(), Routers: routers.Routers, Allowed: c.OnRouters.ByHelper(), Dirty: routers.Dirty,
 		Clock: env.Clock, IDs: env.IDs})
 	f.ndpProxies = ndpproxy.New(ndpproxy.Config{Proxies: ndpproxy.NewProxies(), Routers: routers.Routers, Networks: k.Networks, Subnets: k.Subnets,
 		Ports: k.Ports, Default: c.OnRouters.NDPProxy, Dirty: routers.Dirty, Clock: env.Clock, IDs: env.IDs})
@@ -56,5 +56,5 @@ func (f floating) guards(g ml2.Guards) ml2.Guards {
 
 // floatingCheckers are their tables for db check.
 func floatingCheckers() []store.Checker {
-	return []store.Checker{floatingip.NewFloatingIPs(), portforward.NewForwardings(), conntrack.NewHelpers(), ndpproxy.NewProxies()}
+	return []store.Checker{floatingip.NewFloatingIPs(), portforward.NewForwardings(), conntrack.NewTable(), ndpproxy.NewProxies()}
 }

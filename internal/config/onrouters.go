@@ -7,15 +7,15 @@ import (
 
 // OnRouters is what hangs on routers.
 type OnRouters struct {
-	ConntrackHelpers []HelperProtocol `option:"allowed_conntrack_helpers" default:"amanda:tcp,ftp:tcp,h323:udp,h323:tcp,irc:tcp,netbios-ns:udp,pptp:tcp,sane:tcp,sip:udp,sip:tcp,snmp:udp,tftp:udp" help:"Helpers of connection tracking that routers may be given, each with a protocol that it looks into."`
-	NDPProxy         bool             `option:"enable_ndp_proxy_by_default" default:"false" help:"Whether routers answer for IPv6 addresses behind them that do not say, where their gateway lets them."`
+	ConntrackHelpers []TrackedProtocol `option:"allowed_conntrack_helpers" default:"amanda:tcp,ftp:tcp,h323:udp,h323:tcp,irc:tcp,netbios-ns:udp,pptp:tcp,sane:tcp,sip:udp,sip:tcp,snmp:udp,tftp:udp" help:"Helpers of connection tracking that routers may be given, each with a protocol that it looks into."`
+	NDPProxy         bool              `option:"enable_ndp_proxy_by_default" default:"false" help:"Whether routers answer for IPv6 addresses behind them that do not say, where their gateway lets them."`
 }
 
-// HelperProtocol is `helper:protocol`.
-type HelperProtocol struct{ Helper, Protocol string }
+// TrackedProtocol is `helper:protocol`.
+type TrackedProtocol struct{ Helper, Protocol string }
 
 // UnmarshalText reads helper:protocol.
-func (h *HelperProtocol) UnmarshalText(text []byte) error {
+func (h *TrackedProtocol) UnmarshalText(text []byte) error {
 	helper, protocol, ok := strings.Cut(string(text), ":")
 	h.Helper, h.Protocol = strings.TrimSpace(helper), strings.ToLower(strings.TrimSpace(protocol))
 	if !ok || h.Helper == "" || h.Protocol == "" {
@@ -25,7 +25,7 @@ func (h *HelperProtocol) UnmarshalText(text []byte) error {
 }
 
 // String is the form that UnmarshalText reads.
-func (h HelperProtocol) String() string { return h.Helper + ":" + h.Protocol }
+func (h TrackedProtocol) String() string { return h.Helper + ":" + h.Protocol }
 
 // ByHelper is the protocols of each helper.
 func (o OnRouters) ByHelper() map[string][]string {

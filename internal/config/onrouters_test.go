@@ -2,9 +2,9 @@ package config
 
 import "testing"
 
-func TestHelperProtocol(t *testing.T) {
+func TestTrackedProtocol(t *testing.T) {
 	for text, want := range map[string]string{"ftp:tcp": "ftp:tcp", " sip : UDP ": "sip:udp", "ftp": "", ":tcp": "", "ftp:": "", "": ""} {
-		var h HelperProtocol
+		var h TrackedProtocol
 		err := h.UnmarshalText([]byte(text))
 		switch {
 		case want == "" && err == nil:
@@ -13,7 +13,7 @@ func TestHelperProtocol(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, h, err)
 		}
 	}
-	got := OnRouters{ConntrackHelpers: []HelperProtocol{{"sip", "udp"}, {"ftp", "tcp"}, {"sip", "tcp"}}}.ByHelper()
+	got := OnRouters{ConntrackHelpers: []TrackedProtocol{{"sip", "udp"}, {"ftp", "tcp"}, {"sip", "tcp"}}}.ByHelper()
 	if len(got) != 2 || len(got["sip"]) != 2 || got["sip"][1] != "tcp" {
 		t.Error(got)
 	}

@@ -54,8 +54,8 @@ type PortForwarding struct {
 	Description       string  `json:"description"`
 }
 
-// ConntrackHelper has the packets of a protocol to a port looked at by a helper of connection tracking. Its project is the router's.
-type ConntrackHelper struct {
+// Conntrack has the packets of a protocol to a port looked at by a helper of connection tracking. Its project is the router's.
+type Conntrack struct {
 	ID        string `json:"id"`
 	ProjectID string `json:"project_id"`
 	RouterID  string `json:"router_id"`

@@ -18,26 +18,26 @@ import (
 	"isospin/internal/store"
 )
 
-// Helpers is the plugin's table, Routers that of the routers which have them.
+// Conntracks is the plugin's table, Routers that of the routers which have them.
 type (
-	Helpers = store.Table[model.ConntrackHelper]
-	Routers = store.Table[model.Router]
+	Conntracks = store.Table[model.Conntrack]
+	Routers    = store.Table[model.Router]
 )
 
-// NewHelpers declares the table of helpers.
-func NewHelpers() *Helpers {
+// NewTable declares the table of helpers.
+func NewTable() *Conntracks {
 	return store.NewTable("conntrack_helpers",
-		func(h *model.ConntrackHelper) string { return h.ID }, func(h *model.ConntrackHelper) string { return h.ProjectID },
-		store.Column[model.ConntrackHelper]{Name: "router_id", Attr: "router_id", Of: func(h *model.ConntrackHelper) any { return h.RouterID }},
-		store.Column[model.ConntrackHelper]{Name: "protocol", Attr: "protocol", Of: func(h *model.ConntrackHelper) any { return h.Protocol }},
-		store.Column[model.ConntrackHelper]{Name: "port", Attr: "port", Of: func(h *model.ConntrackHelper) any { return h.Port }},
-		store.Column[model.ConntrackHelper]{Name: "helper", Attr: "helper", Of: func(h *model.ConntrackHelper) any { return h.Helper }},
+		func(h *model.Conntrack) string { return h.ID }, func(h *model.Conntrack) string { return h.ProjectID },
+		store.Column[model.Conntrack]{Name: "router_id", Attr: "router_id", Of: func(h *model.Conntrack) any { return h.RouterID }},
+		store.Column[model.Conntrack]{Name: "protocol", Attr: "protocol", Of: func(h *model.Conntrack) any { return h.Protocol }},
+		store.Column[model.Conntrack]{Name: "port", Attr: "port", Of: func(h *model.Conntrack) any { return h.Port }},
+		store.Column[model.Conntrack]{Name: "helper", Attr: "helper", Of: func(h *model.Conntrack) any { return h.Helper }},
 	)
 }
 
 // Config is what the plugin is made of.
 type Config struct {
-	Helpers *Helpers
+	Helpers *Conntracks
 	Routers *Routers
 	// Allowed are the protocols of each helper that may be used (allowed_conntrack_helpers).
 	Allowed map[string][]string
@@ -66,12 +66,12 @@ func (p *Plugin) Bindings() []rest.Binding {
 
 // below is the table of helpers for requests: who writes one keeps its router first, as those do who remove it.
 type below struct {
-	*Helpers
+	*Conntracks
 	routers *Routers
 }
 
 // GetForUpdate keeps router and helper.
-func (t below) GetForUpdate(ctx context.Context, tx store.WriteTx, id string) (model.ConntrackHelper, error) {
+func (t below) GetForUpdate(ctx context.Context, tx store.WriteTx, id string) (model.Conntrack, error) {
 	h, err := t.Get(ctx, tx, id)
 	if err != nil {
 		return h, err
@@ -79,14 +79,14 @@ func (t below) GetForUpdate(ctx context.Context, tx store.WriteTx, id string) (m
 	if _, err := t.routers.GetForUpdate(ctx, tx, h.RouterID); err != nil {
 		return h, err // the router went, and the helper with it
 	}
-	return t.Helpers.GetForUpdate(ctx, tx, id)
+	return t.Conntracks.GetForUpdate(ctx, tx, id)
 }
 
 // controller is the controller of helpers.
 type controller struct{ *Plugin }
 
 // Create gives a router a helper.
-func (p controller) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model.ConntrackHelper]) (model.ConntrackHelper, error) {
+func (p controller) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model.Conntrack]) (model.Conntrack, error) {
 	h := in.Value
 	if err := p.allowed(&h); err != nil {
 		return h, err
@@ -107,7 +107,7 @@ func (p controller) Create(ctx context.Context, tx store.WriteTx, in rest.Input[
 
 // allowed refuses helpers that the configuration does not name, and protocols that a helper does not know
 // (services/conntrack_helper/plugin.py).
-func (p *Plugin) allowed(h *model.ConntrackHelper) error {
+func (p *Plugin) allowed(h *model.Conntrack) error {
 	known, ok := p.Allowed[h.Helper]
 	switch {
 	case !ok:
@@ -121,7 +121,7 @@ func (p *Plugin) allowed(h *model.ConntrackHelper) error {
 }
 
 // once names the clash with an equal helper of the router.
-func once(err error, h *model.ConntrackHelper) error {
+func once(err error, h *model.Conntrack) error {
 	if _, dup := store.AsDuplicate(err); dup {
 		return fault.BadRequest("conntrack_helper", fmt.Sprintf("router %s has helper %s for %s port %d already.", h.RouterID, h.Helper, h.Protocol, h.Port))
 	}
@@ -139,7 +139,7 @@ func (p *Plugin) touched(ctx context.Context, tx store.WriteTx, r model.Router) 
 }
 
 // Update changes a helper.
-func (p controller) Update(ctx context.Context, tx store.WriteTx, cur model.ConntrackHelper, in rest.Input[model.ConntrackHelper]) (model.ConntrackHelper, error) {
+func (p controller) Update(ctx context.Context, tx store.WriteTx, cur model.Conntrack, in rest.Input[model.Conntrack]) (model.Conntrack, error) {
 	h := cur
 	if err := in.Apply(&h); err != nil {
 		return h, err
@@ -158,7 +158,7 @@ func (p controller) Update(ctx context.Context, tx store.WriteTx, cur model.Conn
 }
 
 // Delete takes a helper from its router.
-func (p controller) Delete(ctx context.Context, tx store.WriteTx, cur model.ConntrackHelper) error {
+func (p controller) Delete(ctx context.Context, tx store.WriteTx, cur model.Conntrack) error {
 	r, err := p.Routers.GetForUpdate(ctx, tx, cur.RouterID)
 	if err != nil {
 		return err
