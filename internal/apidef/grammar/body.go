@@ -152,7 +152,7 @@ func (g *Gen) spoil(res *apidef.Resource, fields []field, post bool) ([]field, C
 	case 0:
 		return append(fields, field{pick(g, g.strangeNames), pick(g, g.values)}), Near
 	case 1: // an attribute that may not be given here
-		a := g.attribute(res)
+		a := g.some(res)
 		return append(fields, field{a.Name, g.value(a.Name, a.Type.Schema(), 0)}), Near
 	case 2: // one that is needed is missing
 		if len(fields) > 0 {
@@ -170,7 +170,7 @@ func (g *Gen) spoil(res *apidef.Resource, fields []field, post bool) ([]field, C
 	case 5:
 		return append(fields, field{"project_id", `"a"`}, field{"tenant_id", `"b"`}), Near
 	}
-	a := g.attribute(res)
+	a := g.some(res)
 	if a.FilterOnly || post && a.Post == apidef.Never || !post && a.Put == apidef.Never {
 		return append(fields, field{a.Name, pick(g, g.values)}), Near
 	}

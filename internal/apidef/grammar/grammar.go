@@ -99,8 +99,8 @@ func (g *Gen) Next() Request {
 
 func pick[T any](g *Gen, from []T) T { return from[g.rnd.IntN(len(from))] }
 
-// attribute is one of a resource's; of a stranger's where it has none, as what schedulers list.
-func (g *Gen) attribute(res *apidef.Resource) apidef.Attribute {
+// some is an attribute of a resource; of a stranger's where it has none, as what schedulers list.
+func (g *Gen) some(res *apidef.Resource) apidef.Attribute {
 	if len(res.Attributes) == 0 {
 		res = g.resources[0]
 	}
@@ -167,7 +167,7 @@ func (g *Gen) update(res *apidef.Resource) Request {
 func (g *Gen) show(res *apidef.Resource) Request {
 	r := Request{Method: "GET", Path: g.member(res), Collection: res.ID()}
 	if g.chance(30) {
-		r.Query = "fields=" + g.attribute(res).Name
+		r.Query = "fields=" + g.some(res).Name
 	}
 	return r
 }

@@ -22,7 +22,7 @@ func (g *Gen) list(res *apidef.Resource) Request {
 	if g.chance(25) {
 		for range 1 + g.rnd.IntN(3) {
 			if g.chance(80) {
-				add("fields", g.attribute(res).Name, Valid)
+				add("fields", g.some(res).Name, Valid)
 			} else {
 				add("fields", pick(g, g.texts), Near)
 			}
@@ -43,7 +43,7 @@ func (g *Gen) list(res *apidef.Resource) Request {
 }
 
 func (g *Gen) filter(res *apidef.Resource, add func(name, value string, c Class)) {
-	a := g.attribute(res)
+	a := g.some(res)
 	switch {
 	case g.chance(8):
 		add(pick(g, g.strangeNames), pick(g, g.texts), Near)
@@ -70,7 +70,7 @@ func (g *Gen) filter(res *apidef.Resource, add func(name, value string, c Class)
 
 func (g *Gen) order(res *apidef.Resource, add func(name, value string, c Class)) {
 	for range 1 + g.rnd.IntN(2) {
-		a := g.attribute(res)
+		a := g.some(res)
 		class := Near
 		if a.Sort {
 			class = Valid
