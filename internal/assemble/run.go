@@ -124,7 +124,7 @@ func (s *Server) assemble(ctx context.Context, api http.Handler) error {
 	s.parts = append(s.parts, lifecycle.Part{Name: "policy files", Run: s.rules.Run})
 	runner := tasks.New(s.store, s.env.Log, 4, slices.Concat(s.core.Remote.Handlers(), s.core.DHCP.Handlers())...)
 	s.parts = append(s.parts, lifecycle.Part{Name: "tasks", Run: runner.Run}, lifecycle.Part{Name: "agents", Run: s.core.Agents.Run},
-		lifecycle.Part{Name: "dhcp scheduling", Run: s.core.DHCP.Run}, hosts)
+		lifecycle.Part{Name: "dhcp scheduling", Run: s.core.DHCP.Run}, lifecycle.Part{Name: "router scheduling", Run: s.core.Routers.Run}, hosts)
 	if apart {
 		s.parts = append(s.parts, HealthServer(c.Isospin.MetricsListen, s.env))
 	}

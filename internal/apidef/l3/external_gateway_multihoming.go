@@ -21,10 +21,17 @@ func ExternalGatewayMultihoming() apidef.Extension {
 		},
 		Actions: map[string][]apidef.Action{
 			"routers": {
-				{Name: "add_external_gateways", Method: "PUT", Doc: "Adds ways out."},
-				{Name: "remove_external_gateways", Method: "PUT", Doc: "Removes ways out."},
-				{Name: "update_external_gateways", Method: "PUT", Doc: "Changes ways out."},
+				{Name: "add_external_gateways", Method: "PUT", Doc: "Adds ways out.", Input: gatewaysInput()},
+				{Name: "remove_external_gateways", Method: "PUT", Doc: "Removes ways out.", Input: gatewaysInput()},
+				{Name: "update_external_gateways", Method: "PUT", Doc: "Changes ways out.", Input: gatewaysInput()},
 			},
 		},
 	}
+}
+
+// gatewaysInput is the body of the actions.
+func gatewaysInput() apidef.Type {
+	gateway := []types.Key{{Name: "network_id", Type: types.UUID(), Required: true}, {Name: "external_fixed_ips", Type: types.FixedIPs()},
+		{Name: "enable_snat", Type: types.Bool()}, {Name: "qos_policy_id", Type: types.UUIDOrNull()}}
+	return types.Object(types.Key{Name: "router", Type: types.Object(types.Key{Name: "external_gateways", Type: types.ListOfDict(gateway...), Required: true}), Required: true})
 }

@@ -93,7 +93,7 @@ func keepIn(have []model.FixedIP, subnets []string) []model.FixedIP {
 // turn makes a router distributed or highly available, or no longer so: its hosts are chosen anew and its interfaces are of
 // another kind.
 func (p *Plugin) turn(ctx context.Context, tx store.WriteTx, cur, r *model.Router) error {
-	if err := p.dirty(ctx, tx, cur.ID); err != nil {
+	if err := p.Dirty(ctx, tx, cur.ID); err != nil {
 		return err
 	}
 	if err := p.displace(ctx, tx, cur); err != nil {

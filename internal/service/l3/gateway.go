@@ -7,10 +7,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"isospin/internal/fault"
 	"isospin/internal/model"
 	"isospin/internal/service/ipam"
-	"isospin/internal/service/sharing"
 	"isospin/internal/store"
 )
 
@@ -234,20 +232,7 @@ func (p *Plugin) checkPolicy(ctx context.Context, tx store.WriteTx, old, now *st
 	if now == nil || old != nil && *old == *now {
 		return nil
 	}
-	where := store.Eq("id", *now)
-	if !admin(ctx) {
-		where = store.And(where, sharing.Visible(ctx, "qos_policy"))
-	}
-	found := false
-	err := store.Each(ctx, tx, store.Q("SELECT id FROM qos_policies WHERE "+where.SQL+tx.Dialect().ForShare(), where.Args...), func(scan func(...any) error) error {
-		found = true
-		var id string
-		return scan(&id)
-	})
-	if err == nil && !found {
-		err = fault.QosPolicyNotFound(*now)
-	}
-	return err
+	return p.Usable(ctx, tx, *now)
 }
 
 // open makes the port of a gateway.

@@ -87,7 +87,7 @@ func (f PortFollower) Follow(ctx context.Context, tx store.WriteTx, w service.Wr
 		return err
 	}
 	if kind != model.OwnerRouterGateway {
-		return f.dirty(ctx, tx, id)
+		return f.Dirty(ctx, tx, id)
 	}
 	cur, err := f.Lock(ctx, tx, id)
 	if err != nil {
@@ -159,7 +159,7 @@ func (f SubnetFollower) Follow(ctx context.Context, tx store.WriteTx, w service.
 			return err
 		}
 		for _, id := range ids {
-			if err := f.dirty(ctx, tx, id); err != nil {
+			if err := f.Dirty(ctx, tx, id); err != nil {
 				return err
 			}
 		}

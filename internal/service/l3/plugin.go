@@ -71,9 +71,11 @@ type Config struct {
 	Agents   *agents.Plugin
 	Hints    Hints
 	Flavors  Flavors
-	Clock    clock.Clock
-	IDs      ident.Source
-	Log      *slog.Logger
+	// Usable refuses a QoS policy that the caller may not use (qos.Usable).
+	Usable func(ctx context.Context, tx store.WriteTx, policy string) error
+	Clock  clock.Clock
+	IDs    ident.Source
+	Log    *slog.Logger
 	// MaxRoutes is how many routes a router has at most where its project has no limit of its own (max_routes).
 	MaxRoutes int64
 	// Distributed and HA are what routers are that do not say (router_distributed, l3_ha); SNAT whether gateways hide

@@ -136,7 +136,7 @@ func (p *Plugin) before(ctx context.Context, tx store.WriteTx, w service.Write[m
 // after says which documents a router's write made dirty, and lets followers act.
 func (p *Plugin) after(ctx context.Context, tx store.WriteTx, w service.Write[model.Router]) error {
 	if w.New != nil {
-		if err := p.dirty(ctx, tx, w.New.ID); err != nil {
+		if err := p.Dirty(ctx, tx, w.New.ID); err != nil {
 			return err
 		}
 	}
@@ -267,7 +267,7 @@ func (p *Plugin) Remove(ctx context.Context, tx store.WriteTx, cur model.Router)
 			return err
 		}
 	}
-	if err := p.dirty(ctx, tx, cur.ID); err != nil {
+	if err := p.Dirty(ctx, tx, cur.ID); err != nil {
 		return err
 	}
 	if err := p.displace(ctx, tx, &r); err != nil {

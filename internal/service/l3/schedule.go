@@ -59,18 +59,13 @@ func seats(ctx context.Context, tx store.Tx, router string) ([]seat, error) {
 	return out, err
 }
 
-// dirty says that a router's document is dirty on its hosts. One statement.
-func (p *Plugin) dirty(ctx context.Context, tx store.WriteTx, router string) error {
+// Dirty says that a router's document is dirty on its hosts: something changed that it shows, such as floating IPs. One statement.
+func (p *Plugin) Dirty(ctx context.Context, tx store.WriteTx, router string) error {
 	rows, err := seats(ctx, tx, router)
 	for _, s := range rows {
 		tx.Changed(change.Key{Kind: KindRouter, ID: router}, change.NewSet(wire.FamilyHost, s.host))
 	}
 	return err
-}
-
-// Dirty says that something changed which a router's document shows, such as its floating IPs. One statement.
-func (p *Plugin) Dirty(ctx context.Context, tx store.WriteTx, router string) error {
-	return p.dirty(ctx, tx, router)
 }
 
 // Touch says that something that belongs to a router, whose row the caller keeps, changed: its documents are dirty, and it gets a host
@@ -79,7 +74,7 @@ func (p *Plugin) Touch(ctx context.Context, tx store.WriteTx, r *model.Router) e
 	if err := p.place(ctx, tx, r); err != nil {
 		return err
 	}
-	return p.dirty(ctx, tx, r.ID)
+	return p.Dirty(ctx, tx, r.ID)
 }
 
 // place gives a router the hosts that it lacks, as far as there are any, and binds its ports there.

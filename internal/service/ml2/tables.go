@@ -25,6 +25,12 @@ func NewNetworks() *Networks {
 		func(n *model.Network) string { return n.ID }, func(n *model.Network) string { return n.ProjectID },
 		store.Column[model.Network]{Name: "revision", Attr: "revision_number", Of: func(n *model.Network) any { return n.Revision }},
 		store.Column[model.Network]{Name: "name", Attr: "name", Of: func(n *model.Network) any { return n.Name }},
+		store.Column[model.Network]{Name: "default_external", Of: func(n *model.Network) any {
+			if n.IsDefault != nil && *n.IsDefault {
+				return "1"
+			}
+			return nil
+		}},
 		store.Column[model.Network]{Name: "qos_policy_id", Of: func(n *model.Network) any { return orNil(n.QoSPolicyID) }},
 	).Counted("network")
 }

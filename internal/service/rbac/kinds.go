@@ -34,13 +34,49 @@ func Networks(table *ml2.Networks, c clock.Clock) Kind {
 			n.External, n.UpdatedAt, n.Revision = true, model.Stamp(c.Now()), n.Revision+1
 			return table.Update(ctx, tx, &n, -1)
 		},
+		Withdrawn: func(ctx context.Context, tx store.WriteTx, p *model.RBACPolicy) error {
+			return external(ctx, tx, table, c, p)
+		},
 		Used: func(p *model.RBACPolicy) Use {
 			if p.Action != sharing.AsShared {
-				return Use{} // gateways and floating IPs look here once there are any
+				// Gateways and floating IPs (neutron/db/external_net_db.py).
+				return Use{Table: "external_uses", From: externalUses, Where: store.Eq("network_id", p.ObjectID),
+					Why: "projects that would lose the external network have routers or floating IPs on it."}
 			}
 			return Use{Table: "ports", Where: store.Eq("network_id", p.ObjectID), Why: "projects that would lose the network have ports on it."}
 		},
 	}
+}
+
+const externalUses = "(SELECT r.project_id AS project_id, g.network_id AS network_id FROM routers r JOIN router_ports g ON g.router_id = r.id AND g.port_type = 'network:router_gateway'" +
+	" UNION ALL SELECT project_id, floating_network_id FROM floatingips) external_uses"
+
+// external judges that a policy to use a network as external goes: the default external network stays everybody's, and one that is
+// external for nobody any more is not external, which it must be while there are gateways (neutron/db/external_net_db.py).
+func external(ctx context.Context, tx store.WriteTx, table *ml2.Networks, c clock.Clock, p *model.RBACPolicy) error {
+	if p.Action != sharing.AsExternal {
+		return nil
+	}
+	n, err := table.GetForUpdate(ctx, tx, p.ObjectID)
+	if err != nil {
+		return err
+	}
+	if n.IsDefault != nil && *n.IsDefault && p.TargetTenant == sharing.Everyone {
+		return fault.RbacPolicyInUse(p.ObjectID, "it is the default external network, which every project may use.")
+	}
+	left, _, err := store.Int(ctx, tx, store.Q("SELECT COUNT(*) FROM rbac_policies WHERE object_id = ? AND action = ? AND id <> ?", p.ObjectID, sharing.AsExternal, p.ID))
+	if err != nil || left > 0 || !n.External {
+		return err
+	}
+	used, _, err := store.Int(ctx, tx, store.Q("SELECT COUNT(*) FROM "+externalUses+" WHERE network_id = ?", p.ObjectID))
+	if err != nil {
+		return err
+	}
+	if used > 0 {
+		return fault.ExternalNetworkInUse(p.ObjectID)
+	}
+	n.External, n.IsDefault, n.UpdatedAt, n.Revision = false, nil, model.Stamp(c.Now()), n.Revision+1
+	return table.Update(ctx, tx, &n, -1)
 }
 
 // Groups are security groups as objects to share.

@@ -63,8 +63,11 @@ CREATE TABLE router_vrids (
 CREATE TABLE auto_allocated_topologies (
     project_id {{.Key 255}} NOT NULL PRIMARY KEY,
     network_id {{.Key 36}} NOT NULL,
+    -- '' once the router went.
     router_id {{.Key 36}} NOT NULL
 ){{.Narrow}};
+CREATE INDEX auto_allocated_topologies_network ON auto_allocated_topologies (network_id);
+CREATE INDEX auto_allocated_topologies_router ON auto_allocated_topologies (router_id);
 
 -- '1' for the network that such topologies lead out through, of which there is one at most.
 ALTER TABLE networks ADD COLUMN default_external {{.Key 8}};
