@@ -19,7 +19,8 @@ func qosDrivers() []qos.Driver {
 
 // qosUsers are what can have a QoS policy.
 func qosUsers() []qos.User {
-	return []qos.User{{Kind: "port", Table: "ports"}, {Kind: "network", Table: "networks"}, {Kind: "floatingip", Table: "floatingips"}}
+	return []qos.User{{Kind: "port", Table: "ports"}, {Kind: "network", Table: "networks"}, {Kind: "floatingip", Table: "floatingips"},
+		{Kind: "router", Table: "routers"}}
 }
 
 // newQoS makes the plugin of QoS policies.
