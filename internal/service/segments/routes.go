@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"isospin/internal/change"
 	"isospin/internal/model"
@@ -49,8 +50,11 @@ func (p Subnets) Guard(ctx context.Context, tx store.WriteTx, w service.Write[mo
 	return nil
 }
 
+// peers are a network's subnets, in the order in which routes to them are shown.
 func (p Subnets) peers(ctx context.Context, tx store.Tx, network string) ([]model.Subnet, error) {
-	return p.Plugin.Subnets.Find(ctx, tx, store.List{Where: store.Eq("network_id", network)})
+	all, err := p.Plugin.Subnets.Find(ctx, tx, store.List{Where: store.Eq("network_id", network)})
+	slices.SortFunc(all, func(a, b model.Subnet) int { return strings.Compare(text(a.CIDR), text(b.CIDR)) })
+	return all, err
 }
 
 // Follow tells the other subnets of a routed network of one that came or went. One statement, and one for each that changes.
