@@ -117,7 +117,7 @@ func TestRBACPools(t *testing.T) {
 		{As: "M", Do: "POST /rbac-policies", Body: `{"rbac_policy": {"object_type": "subnetpool", "object_id": "${p}", "action": "access_as_shared", "target_tenant": "` + o + `"}}`, Want: "201", Save: "rp=rbac_policy.id"},
 		{As: "M", Do: "POST /rbac-policies", Body: `{"rbac_policy": {"object_type": "address_scope", "object_id": "${s}", "action": "access_as_shared", "target_tenant": "` + o + `"}}`, Want: "201", Save: "rs=rbac_policy.id"},
 		{As: "M", Do: "POST /rbac-policies", Body: `{"rbac_policy": {"object_type": "address_scope", "object_id": "${p}", "action": "access_as_shared", "target_tenant": "` + o + `"}}`, Want: "404 AddressScopeNotFound"},
-		{As: "M", Do: "POST /rbac-policies", Body: `{"rbac_policy": {"object_type": "qos_policy", "object_id": "${p}", "action": "access_as_shared", "target_tenant": "` + o + `"}}`, Want: "400"},
+		{As: "M", Do: "POST /rbac-policies", Body: `{"rbac_policy": {"object_type": "bgpvpn", "object_id": "${p}", "action": "access_as_shared", "target_tenant": "` + o + `"}}`, Want: "400"},
 		{As: "O", Do: "GET /subnetpools/${p}", Want: "200", Has: "subnetpool.shared = true"},
 		{As: "O", Do: "GET /address-scopes/${s}", Want: "200", Has: "address_scope.shared = true"},
 		{As: "O", Do: "POST /subnets", Body: `{"subnet": {"network_id": "${net}", "ip_version": 4, "subnetpool_id": "${p}", "prefixlen": 24}}`, Want: "201", Save: "sub=subnet.id"},
