@@ -143,7 +143,7 @@ func TestLearnedIDsAreUsed(t *testing.T) {
 	g.Learn("networks", "the-network")
 	g.Learn("networks", "")
 	inPath, inBody, inQuery := 0, 0, 0
-	for range 5000 {
+	for range 15000 {
 		r := g.Next()
 		if strings.Contains(r.Path, "/networks/the-network") {
 			inPath++
