@@ -33,7 +33,7 @@ resident() { # MB that the server occupies
 }
 start_isospin() {
 	port=$(free_port)
-	printf '[quotas]\nquota_network = -1\nquota_subnet = -1\nquota_port = -1\nquota_security_group = -1\nquota_security_group_rule = -1\n[isospin]\nsession_listen = 127.0.0.1:0\n' >"$dir/isospin.conf"
+	printf '[quotas]\nquota_network = -1\nquota_subnet = -1\nquota_port = -1\nquota_security_group = -1\nquota_security_group_rule = -1\nquota_router = -1\nquota_floatingip = -1\n[isospin]\nsession_listen = 127.0.0.1:0\n' >"$dir/isospin.conf"
 	local begun=$EPOCHREALTIME
 	bin/isospin up --state-dir "$dir/state" --api "127.0.0.1:$port" --auth noauth --agent off --config-file "$dir/isospin.conf" \
 		>"$dir/out" 2>"$dir/log" </dev/null &

@@ -84,6 +84,10 @@ configure() {
 		quota_network = -1
 		quota_subnet = -1
 		quota_port = -1
+		quota_floatingip = -1
+		quota_router = -1
+		quota_security_group_rule = -1
+		quota_security_group = -1
 	EOT
 	cat >"$dir/ml2.ini" <<-EOT
 		[ml2]

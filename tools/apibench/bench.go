@@ -14,12 +14,12 @@ import (
 
 // bench is one measurement: its parameters, and how many calls failed.
 type bench struct {
-	url, token, project, host        string
-	networks, ports, inFlight, lists int
-	keep                             bool
-	client                           *http.Client
-	out, trouble                     io.Writer
-	failed                           int64
+	url, token, project, host                string
+	networks, ports, others, inFlight, lists int
+	keep                                     bool
+	client                                   *http.Client
+	out, trouble                             io.Writer
+	failed                                   int64
 }
 
 // result is a phase's line.
@@ -164,6 +164,10 @@ func (b *bench) run() {
 	})
 	b.phase("port-list-fields", b.lists, 1, get("/v2.0/ports?fields=id&fields=fixed_ips"))
 	b.phase("network-list-all", b.lists, 1, get("/v2.0/networks"))
+	b.phase("network-update", b.networks, b.inFlight, func(i int) (int, error) {
+		return b.call(http.MethodPut, "/v2.0/networks/"+networks[i], map[string]any{"network": map[string]any{"name": "renamed"}}, nil)
+	})
+	b.above()
 	if b.keep {
 		return
 	}

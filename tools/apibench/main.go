@@ -22,13 +22,14 @@ func main() {
 	flag.StringVar(&b.project, "project", "0123456789abcdef0123456789abcdef", "project that owns what is made")
 	flag.IntVar(&b.networks, "networks", 50, "networks to make, each with one IPv4 subnet")
 	flag.IntVar(&b.ports, "ports", 2000, "ports to make, spread over the networks")
+	flag.IntVar(&b.others, "others", 100, "security groups, rules, routers and floating IPs to make, each; 0 for none")
 	flag.IntVar(&b.inFlight, "c", 8, "requests in flight")
 	flag.IntVar(&b.lists, "lists", 20, "how often each list is read")
 	flag.StringVar(&b.host, "host", "", "binding:host_id of every port; empty for unbound ports")
 	flag.BoolVar(&b.keep, "keep", false, "leave what was made")
 	grow := flag.String("sizes", "", "instead: measure lists at these numbers of ports, such as 1000,10000,100000 (a server without quotas)")
 	flag.Parse()
-	if b.networks < 1 || b.ports < 1 || b.inFlight < 1 || b.lists < 0 {
+	if b.networks < 1 || b.ports < 1 || b.inFlight < 1 || b.lists < 0 || b.others < 0 {
 		fmt.Fprintln(os.Stderr, "apibench: -networks, -ports and -c are at least 1")
 		os.Exit(2)
 	}
