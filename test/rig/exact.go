@@ -35,12 +35,47 @@ func invariants() []invariant {
 		{"sharing of no network", "SELECT object_id FROM rbac_policies WHERE object_type = 'network' AND object_id NOT IN (SELECT id FROM networks)"},
 		{"sharing of no security group", "SELECT object_id FROM rbac_policies WHERE object_type = 'security_group' AND object_id NOT IN (SELECT id FROM security_groups)"},
 		{"tags of nothing", "SELECT object_id FROM tags WHERE object_id NOT IN (SELECT id FROM networks) AND object_id NOT IN (SELECT id FROM subnets) AND object_id NOT IN (SELECT id FROM ports)" +
-			" AND object_id NOT IN (SELECT id FROM security_groups) AND object_id NOT IN (SELECT id FROM subnetpools)"},
+			" AND object_id NOT IN (SELECT id FROM security_groups) AND object_id NOT IN (SELECT id FROM subnetpools) AND object_id NOT IN (SELECT id FROM floatingips) AND object_id NOT IN (SELECT id FROM routers) AND object_id NOT IN (SELECT id FROM qos_policies)"},
 		{"hosts kept off no network", "SELECT network_id FROM dhcp_refused WHERE network_id NOT IN (SELECT id FROM networks)"},
 		{"subnets of no pool", "SELECT id FROM subnets WHERE subnetpool_id IS NOT NULL AND subnetpool_id NOT IN (SELECT id FROM subnetpools)"},
 		{"pools of no scope", "SELECT id FROM subnetpools WHERE address_scope_id IS NOT NULL AND address_scope_id NOT IN (SELECT id FROM address_scopes)"},
 		{"free prefixes of no pool", "SELECT prefix FROM subnetpool_free WHERE subnetpool_id NOT IN (SELECT id FROM subnetpools)"},
 		{"rules about no address group", "SELECT id FROM security_group_rules WHERE remote_address_group_id IS NOT NULL AND remote_address_group_id NOT IN (SELECT id FROM address_groups)"},
+		{"offers of no flavour", "SELECT id FROM flavor_profiles WHERE flavor_id NOT IN (SELECT id FROM flavors)"},
+		{"offers of no profile", "SELECT id FROM flavor_profiles WHERE service_profile_id NOT IN (SELECT id FROM service_profiles)"},
+		{"metering rules of no label", "SELECT id FROM metering_label_rules WHERE metering_label_id NOT IN (SELECT id FROM metering_labels)"},
+		{"logs of no group", "SELECT id FROM logs WHERE resource_id IS NOT NULL AND resource_id NOT IN (SELECT id FROM security_groups)"},
+		{"logs at no port", "SELECT id FROM logs WHERE target_id IS NOT NULL AND target_id NOT IN (SELECT id FROM ports)"},
+		{"local addresses of no port", "SELECT id FROM local_ips WHERE local_port_id NOT IN (SELECT id FROM ports)"},
+		{"ports of no local address", "SELECT id FROM ports WHERE device_owner = 'network:local_ip' AND device_id NOT IN (SELECT id FROM local_ips)"},
+		{"associations of no local address", "SELECT id FROM local_ip_associations WHERE local_ip_id NOT IN (SELECT id FROM local_ips)"},
+		{"associations with no port", "SELECT id FROM local_ip_associations WHERE fixed_port_id NOT IN (SELECT id FROM ports)"},
+		{"associations elsewhere than their port", "SELECT a.id FROM local_ip_associations a JOIN ports p ON p.id = a.fixed_port_id WHERE p.host <> a.host"},
+		{"floating IPs without their port", "SELECT id FROM floatingips WHERE floating_port_id NOT IN (SELECT id FROM ports WHERE device_owner = 'network:floatingip')"},
+		{"ports of no floating IP", "SELECT id FROM ports WHERE device_owner = 'network:floatingip' AND id NOT IN (SELECT floating_port_id FROM floatingips)"},
+		{"floating IPs that lead half way", "SELECT id FROM floatingips WHERE (port_id IS NULL AND fixed_ip_address IS NOT NULL) OR (port_id IS NOT NULL AND (fixed_ip_address IS NULL OR router_id IS NULL))"},
+		{"floating IPs to no address", "SELECT id FROM floatingips f WHERE port_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ip_allocations a WHERE a.port_id = f.port_id AND a.ip_address = f.fixed_ip_address)"},
+		{"floating IPs through no gateway", "SELECT id FROM floatingips f WHERE router_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM router_ports g WHERE g.router_id = f.router_id AND g.network_id = f.floating_network_id AND g.port_type = 'network:router_gateway')"},
+		{"floating IPs of routers that lead nowhere", "SELECT id FROM floatingips WHERE router_id IS NOT NULL AND port_id IS NULL AND id NOT IN (SELECT floatingip_id FROM port_forwardings)"},
+		{"floating IPs without an interface", "SELECT f.id FROM floatingips f JOIN ip_allocations a ON a.port_id = f.port_id AND a.ip_address = f.fixed_ip_address WHERE NOT EXISTS " +
+			"(SELECT 1 FROM router_ports r JOIN ip_allocations b ON b.port_id = r.port_id WHERE r.router_id = f.router_id AND b.subnet_id = a.subnet_id)"},
+		{"forwardings of no floating IP", "SELECT id FROM port_forwardings WHERE floatingip_id NOT IN (SELECT id FROM floatingips WHERE router_id IS NOT NULL AND port_id IS NULL)"},
+		{"forwardings to no address", "SELECT id FROM port_forwardings f WHERE NOT EXISTS (SELECT 1 FROM ip_allocations a WHERE a.port_id = f.internal_port_id AND a.ip_address = f.internal_ip_address)"},
+		{"forwardings without an interface", "SELECT f.id FROM port_forwardings f JOIN floatingips o ON o.id = f.floatingip_id JOIN ip_allocations a ON a.port_id = f.internal_port_id AND a.ip_address = f.internal_ip_address " +
+			"WHERE NOT EXISTS (SELECT 1 FROM router_ports r JOIN ip_allocations b ON b.port_id = r.port_id WHERE r.router_id = o.router_id AND b.subnet_id = a.subnet_id)"},
+		{"forwardings whose ports meet outside", "SELECT a.id FROM port_forwardings a JOIN port_forwardings b ON b.floatingip_id = a.floatingip_id AND b.protocol = a.protocol AND b.id <> a.id " +
+			"WHERE a.external_first <= b.external_last AND b.external_first <= a.external_last"},
+		{"forwardings whose ports meet inside", "SELECT a.id FROM port_forwardings a JOIN port_forwardings b ON b.internal_port_id = a.internal_port_id AND b.internal_ip_address = a.internal_ip_address AND b.protocol = a.protocol AND b.id <> a.id " +
+			"WHERE a.internal_first <= b.internal_last AND b.internal_first <= a.internal_last"},
+		{"conntrack helpers of no router", "SELECT id FROM conntrack_helpers WHERE router_id NOT IN (SELECT id FROM routers)"},
+		{"NDP proxies of no router", "SELECT id FROM ndp_proxies WHERE router_id NOT IN (SELECT id FROM routers WHERE external_network_id IS NOT NULL)"},
+		{"NDP proxies of no address", "SELECT id FROM ndp_proxies x WHERE NOT EXISTS (SELECT 1 FROM ip_allocations a WHERE a.port_id = x.port_id AND a.ip_address = x.ip_address)"},
+		{"QoS rules of no policy", "SELECT id FROM qos_rules WHERE qos_policy_id NOT IN (SELECT id FROM qos_policies)"},
+		{"what has no QoS policy that is there", "SELECT id FROM ports WHERE qos_policy_id IS NOT NULL AND qos_policy_id NOT IN (SELECT id FROM qos_policies) UNION ALL " +
+			"SELECT id FROM networks WHERE qos_policy_id IS NOT NULL AND qos_policy_id NOT IN (SELECT id FROM qos_policies) UNION ALL " +
+			"SELECT id FROM floatingips WHERE qos_policy_id IS NOT NULL AND qos_policy_id NOT IN (SELECT id FROM qos_policies) UNION ALL " +
+			"SELECT id FROM routers WHERE qos_policy_id IS NOT NULL AND qos_policy_id NOT IN (SELECT id FROM qos_policies)"},
+		{"sharing of no QoS policy", "SELECT object_id FROM rbac_policies WHERE object_type = 'qos_policy' AND object_id NOT IN (SELECT id FROM qos_policies)"},
 		{"free ranges of no subnet", "SELECT pool FROM free_range WHERE pool LIKE 'subnet:%' AND SUBSTR(pool, 8) NOT IN (SELECT id FROM subnets)"},
 	}
 }

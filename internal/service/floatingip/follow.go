@@ -6,6 +6,7 @@ import (
 
 	"isospin/internal/fault"
 	"isospin/internal/model"
+	"isospin/internal/rest"
 	"isospin/internal/service"
 	"isospin/internal/store"
 )
@@ -90,6 +91,12 @@ func (p Networks) Guard(ctx context.Context, tx store.WriteTx, w service.Write[m
 	}
 	for i := range idle {
 		if err := p.remove(ctx, tx, &idle[i]); err != nil {
+			return err
+		}
+		if len(idle[i].Tags) == 0 {
+			continue
+		}
+		if err := rest.ForgetTags(ctx, tx, idle[i].ID); err != nil {
 			return err
 		}
 	}
