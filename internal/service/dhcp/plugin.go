@@ -27,6 +27,8 @@ type Ports interface {
 	CreatePort(ctx context.Context, tx store.WriteTx, port model.Port) (model.Port, error)
 	AdjustPort(ctx context.Context, tx store.WriteTx, id string, change func(*model.Port)) (model.Port, error)
 	DeletePort(ctx context.Context, tx store.WriteTx, id string) error
+	// Reaches tells whether a host's agents could carry a segment of a physical network.
+	Reaches(h model.Host, s model.Segment) bool
 }
 
 // Config is what the plugin is made of.
@@ -110,7 +112,10 @@ type SubnetFollower struct{ *Plugin }
 func (f SubnetFollower) Follow(ctx context.Context, tx store.WriteTx, w service.Write[model.Subnet]) error {
 	on := func(s *model.Subnet) bool { return s != nil && s.EnableDHCP }
 	if on(w.Old) == on(w.New) {
-		return nil
+		if w.Op != service.Update || !on(w.New) || (w.Old.SegmentID == nil) == (w.New.SegmentID == nil) {
+			return nil
+		}
+		return owe(tx, w.New.NetworkID) // it came to a segment, which has servers of its own
 	}
 	s := w.New
 	if s == nil {
@@ -228,7 +233,7 @@ func (p *Plugin) Sweep(ctx context.Context) error {
 	return first
 }
 
-// lacking are the networks with DHCP that too few live hosts serve while another live one could. Four statements.
+// lacking are the networks with DHCP that too few live hosts serve while another live one could. Five statements.
 func (p *Plugin) lacking(ctx context.Context, tx store.Tx) ([]string, error) {
 	served := map[string][]string{}
 	err := store.Each(ctx, tx, store.Q("SELECT network_id, host FROM dhcp_hosts"), func(scan func(...any) error) error {
@@ -261,6 +266,10 @@ func (p *Plugin) lacking(ctx context.Context, tx store.Tx) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	parts, err := segmented(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
 	alive, able := map[string]bool{}, map[string]bool{}
 	for _, s := range seen {
 		alive[s.Host] = s.Alive
@@ -281,7 +290,7 @@ func (p *Plugin) lacking(ctx context.Context, tx store.Tx) ([]string, error) {
 				could--
 			}
 		}
-		return living >= min(p.PerNetwork, could)
+		return living >= min(p.PerNetwork*max(1, parts[network]), could)
 	}), nil
 }
 

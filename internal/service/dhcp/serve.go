@@ -52,8 +52,11 @@ func (p *Plugin) serve(ctx context.Context, tx store.WriteTx, network string) er
 	if len(subnets) == 0 {
 		return p.withdraw(ctx, tx, network, rows)
 	}
+	if routed(subnets) {
+		return p.serveRouted(ctx, tx, &n, subnets, rows)
+	}
 	before := len(rows)
-	if rows, err = p.place(ctx, tx, &n, rows); err != nil {
+	if rows, err = p.place(ctx, tx, &n, rows, func(string) bool { return true }); err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -85,8 +88,9 @@ func (p *Plugin) withdraw(ctx context.Context, tx store.WriteTx, network string,
 }
 
 // place decides which hosts serve a network: those that do and live, then the least loaded of the live ones. A dead host's place,
-// with its port and addresses, goes to another when there is one; else it is kept for when the host comes back.
-func (p *Plugin) place(ctx context.Context, tx store.WriteTx, n *model.Network, rows []row) ([]row, error) {
+// with its port and addresses, goes to another when there is one; else it is kept for when the host comes back. may tells which hosts
+// come into question.
+func (p *Plugin) place(ctx context.Context, tx store.WriteTx, n *model.Network, rows []row, may func(host string) bool) ([]row, error) {
 	seen, err := p.Agents.OfType(ctx, tx, model.AgentDHCP)
 	if err != nil {
 		return nil, err
@@ -100,7 +104,7 @@ func (p *Plugin) place(ctx context.Context, tx store.WriteTx, n *model.Network, 
 	for _, s := range seen {
 		alive[s.Host] = s.Alive
 		mine := slices.ContainsFunc(rows, func(r row) bool { return r.host == s.Host })
-		if s.Alive && s.AdminStateUp && !mine && p.inZone(n, s.AvailabilityZone) && !slices.Contains(off[n.ID], s.Host) {
+		if s.Alive && s.AdminStateUp && !mine && p.inZone(n, s.AvailabilityZone) && !slices.Contains(off[n.ID], s.Host) && may(s.Host) {
 			free = append(free, s.Host)
 		}
 	}

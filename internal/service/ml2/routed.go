@@ -39,44 +39,19 @@ func (p *Plugin) reached(ctx context.Context, tx store.Tx, host, network string)
 	all, err := SegmentsOf(ctx, tx, []string{network})
 	out := map[string]bool{}
 	for _, s := range all[network] {
-		if s.PhysicalNetwork != "" && p.Mechanisms.reaches(h, s) {
+		if p.Reaches(h, s) {
 			out[s.ID] = true
 		}
 	}
 	return out, err
 }
 
-// reaches tells whether one of the drivers could carry the segment on the host.
-func (m *MechanismManager) reaches(h model.Host, s model.Segment) bool {
-	return slices.ContainsFunc(m.drivers, func(d MechanismDriver) bool {
+// Reaches tells whether a host can be on a segment of a physical network: one of the drivers could carry it there.
+func (p *Plugin) Reaches(h model.Host, s model.Segment) bool {
+	return s.PhysicalNetwork != "" && slices.ContainsFunc(p.Mechanisms.drivers, func(d MechanismDriver) bool {
 		f, ok := d.(HostFilter)
 		return ok && f.Reaches(h, s)
 	})
-}
-
-// Usable are those of a network's subnets that a host can have addresses of: all but those on segments that it does not reach. One
-// of several segments is chosen, the first that the subnets name. Two statements for a routed network, none for others.
-func (p *Plugin) Usable(ctx context.Context, tx store.Tx, host, network string, subs []model.Subnet) ([]model.Subnet, error) {
-	if !routed(subs) {
-		return subs, nil
-	}
-	reach, err := p.reached(ctx, tx, host, network)
-	if err != nil {
-		return nil, err
-	}
-	var out []model.Subnet
-	segment := ""
-	for _, s := range subs {
-		switch {
-		case s.SegmentID == nil:
-		case !reach[*s.SegmentID] || segment != "" && segment != *s.SegmentID:
-			continue
-		default:
-			segment = *s.SegmentID
-		}
-		out = append(out, s)
-	}
-	return out, nil
 }
 
 // usable tells of which subnets a port can have addresses; nil: of all. deferred says that it must wait for its host.
