@@ -21,6 +21,8 @@ type attribute struct {
 	Sort         bool           `json:"is_sort_key"`
 	Policy       bool           `json:"required_by_policy"`
 	Guarded      bool           `json:"enforce_policy"`
+	Validate     map[string]any `json:"validate,omitempty"`
+	Convert      any            `json:"convert_to,omitempty"`
 	Redefined    []redefinition `json:"redefined_by,omitempty"`
 }
 

@@ -15,16 +15,18 @@ import (
 
 // The facts are made by tools/apifacts from a running Neutron's merged attribute maps.
 type factAttribute struct {
-	IntroducedBy string `json:"introduced_by"`
-	Post         bool   `json:"allow_post"`
-	Put          bool   `json:"allow_put"`
-	Visible      bool   `json:"is_visible"`
-	HasDefault   bool   `json:"has_default"`
-	Default      any    `json:"default"`
-	Filter       bool   `json:"is_filter"`
-	Sort         bool   `json:"is_sort_key"`
-	Policy       bool   `json:"required_by_policy"`
-	Guarded      bool   `json:"enforce_policy"`
+	IntroducedBy string         `json:"introduced_by"`
+	Post         bool           `json:"allow_post"`
+	Put          bool           `json:"allow_put"`
+	Visible      bool           `json:"is_visible"`
+	HasDefault   bool           `json:"has_default"`
+	Default      any            `json:"default"`
+	Filter       bool           `json:"is_filter"`
+	Sort         bool           `json:"is_sort_key"`
+	Policy       bool           `json:"required_by_policy"`
+	Guarded      bool           `json:"enforce_policy"`
+	Validate     map[string]any `json:"validate"`
+	Convert      any            `json:"convert_to"`
 	Redefined    []struct {
 		Alias   string `json:"alias"`
 		Applied bool   `json:"applied"`
