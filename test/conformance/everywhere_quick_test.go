@@ -5,6 +5,7 @@ package conformance
 import (
 	"testing"
 
+	"isospin/isospintest"
 	"isospin/test/rig"
 )
 
@@ -12,4 +13,11 @@ import (
 func everywhere(t *testing.T, f func(t *testing.T, c rig.Caller)) {
 	t.Helper()
 	f(t, quick(t))
+}
+
+// everywhereWith is everywhere for servers with options.
+func everywhereWith(t *testing.T, o isospintest.Options, f func(t *testing.T, c rig.Caller)) {
+	t.Helper()
+	s := isospintest.Start(t, o)
+	f(t, rig.Caller{TB: t, URL: s.URL}.Who("A"))
 }

@@ -11,9 +11,13 @@ import (
 
 // TestSegmentRanges: ranges of ids that administrators set; neutron/services/network_segment_range/plugin.py.
 func TestSegmentRanges(t *testing.T) {
-	s := isospintest.Start(t, isospintest.Options{Config: map[string]string{"ml2_type_vlan/network_vlan_ranges": "physnet1:100:103,bare",
-		"ml2_type_vxlan/vni_ranges": "1:4", "ml2_type_gre/tunnel_id_ranges": "", "ml2_type_geneve/vni_ranges": "", "ml2/tenant_network_types": "vlan,vxlan"}})
-	c := rig.Caller{TB: t, URL: s.URL}.Who("A")
+	everywhereWith(t, isospintest.Options{Config: map[string]string{"ml2_type_vlan/network_vlan_ranges": "physnet1:100:103,bare",
+		"ml2_type_vxlan/vni_ranges": "1:4", "ml2_type_gre/tunnel_id_ranges": "", "ml2_type_geneve/vni_ranges": "", "ml2/tenant_network_types": "vlan,vxlan"}},
+		func(t *testing.T, c rig.Caller) { rangeSteps(t, c) })
+}
+
+func rangeSteps(t *testing.T, c rig.Caller) {
+	t.Helper()
 	body := func(rest string) string { return `{"network_segment_range": {"network_type": "vlan", ` + rest + `}}` }
 	c.Run(t, rig.Vars{}, []rig.Step{
 		{As: "A", Do: "GET /network-segment-ranges?network_type=vlan", Want: "200", Save: "default=network_segment_ranges.0.id",

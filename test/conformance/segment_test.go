@@ -12,7 +12,11 @@ import (
 
 // TestSegments: the collection, and what comes and goes with it; behaviour.md, section 8.
 func TestSegments(t *testing.T) {
-	c := quick(t)
+	everywhereWith(t, isospintest.Options{}, func(t *testing.T, c rig.Caller) { segmentSteps(t, c) })
+}
+
+func segmentSteps(t *testing.T, c rig.Caller) {
+	t.Helper()
 	c.Run(t, rig.Vars{}, []rig.Step{
 		{As: "M", Do: "POST /networks", Body: `{"network": {"name": "n"}}`, Want: "201", Save: "plain=network.id", Has: "network.l2_adjacency = true"},
 		{As: "A", Do: "POST /networks", Body: `{"network": {"provider:network_type": "vlan", "provider:physical_network": "physnet1", "provider:segmentation_id": 100}}`, Want: "201", Save: "net=network.id", Has: "network.revision_number = 1"},
@@ -72,7 +76,11 @@ func TestSegments(t *testing.T) {
 
 // TestSubnetsOnSegments: all of a network's subnets are on segments or none is; what a network says of itself then.
 func TestSubnetsOnSegments(t *testing.T) {
-	c := quick(t)
+	everywhereWith(t, isospintest.Options{}, func(t *testing.T, c rig.Caller) { subnetSteps(t, c) })
+}
+
+func subnetSteps(t *testing.T, c rig.Caller) {
+	t.Helper()
 	vlan := func(id int) string {
 		return fmt.Sprintf(`{"network": {"provider:network_type": "vlan", "provider:physical_network": "physnet1", "provider:segmentation_id": %d}}`, id)
 	}
@@ -152,17 +160,19 @@ func (d racks) Bind(r ml2.BindRequest) (ml2.Binding, bool) {
 	return ml2.Binding{}, false
 }
 
-// inRacks is a server on whose hosts racks binds.
-func inRacks(t *testing.T) rig.Caller {
-	t.Helper()
-	s := isospintest.Start(t, isospintest.Options{Drivers: []ml2.MechanismDriver{racks{}},
-		Config: map[string]string{"ml2_type_vlan/network_vlan_ranges": "physnet-a:1:100,physnet-b:1:100,physnet-c:1:100"}})
-	return rig.Caller{TB: t, URL: s.URL}.Who("A")
+// inRacks is servers on whose hosts racks binds.
+func inRacks() isospintest.Options {
+	return isospintest.Options{Drivers: []ml2.MechanismDriver{racks{}},
+		Config: map[string]string{"ml2_type_vlan/network_vlan_ranges": "physnet-a:1:100,physnet-b:1:100,physnet-c:1:100"}}
 }
 
 // TestRoutedNetworks: addresses follow the segments that a port's host reaches.
 func TestRoutedNetworks(t *testing.T) {
-	c := inRacks(t)
+	everywhereWith(t, inRacks(), func(t *testing.T, c rig.Caller) { routedSteps(t, c) })
+}
+
+func routedSteps(t *testing.T, c rig.Caller) {
+	t.Helper()
 	port := func(rest string) string { return `{"port": {"network_id": "${net}"` + rest + `}}` }
 	c.Run(t, rig.Vars{}, []rig.Step{
 		{As: "A", Do: "POST /networks", Body: `{"network": {"shared": true, "segments": [{"provider:network_type": "vlan", "provider:physical_network": "physnet-a", "provider:segmentation_id": 1},
@@ -215,7 +225,11 @@ func TestRoutedNetworks(t *testing.T) {
 
 // TestTrunksOnHosts: subports are where the port is that carries them.
 func TestTrunksOnHosts(t *testing.T) {
-	c := inRacks(t)
+	everywhereWith(t, inRacks(), func(t *testing.T, c rig.Caller) { hostedSteps(t, c) })
+}
+
+func hostedSteps(t *testing.T, c rig.Caller) {
+	t.Helper()
 	c.Run(t, rig.Vars{}, []rig.Step{
 		{As: "A", Do: "POST /networks", Body: `{"network": {"provider:network_type": "vlan", "provider:physical_network": "physnet-a"}}`, Want: "201", Save: "net=network.id"},
 		{As: "A", Do: "POST /networks", Body: `{"network": {"provider:network_type": "vlan", "provider:physical_network": "physnet-b"}}`, Want: "201", Save: "other=network.id"},

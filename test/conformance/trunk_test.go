@@ -3,12 +3,17 @@ package conformance
 import (
 	"testing"
 
+	"isospin/isospintest"
 	"isospin/test/rig"
 )
 
 // TestTrunks: behaviour.md, section 15; neutron/services/trunk.
 func TestTrunks(t *testing.T) {
-	c := quick(t)
+	everywhereWith(t, isospintest.Options{}, func(t *testing.T, c rig.Caller) { trunkSteps(t, c) })
+}
+
+func trunkSteps(t *testing.T, c rig.Caller) {
+	t.Helper()
 	port := func(net, rest string) string { return `{"port": {"network_id": "${` + net + `}"` + rest + `}}` }
 	c.Run(t, rig.Vars{}, []rig.Step{
 		{As: "A", Do: "POST /networks", Body: `{"network": {"provider:network_type": "vlan", "provider:physical_network": "physnet1", "provider:segmentation_id": 7, "mtu": 1450, "project_id": "` + rig.ProjectM + `"}}`, Want: "201", Save: "seven=network.id"},
