@@ -97,3 +97,31 @@ func TestLocalIPs(t *testing.T) {
 		{As: "M", Do: "DELETE /networks/${bare}", Want: "204"},
 	})
 }
+
+// TestOthersPorts: who owns a network does not hold on to the ports that others have there, though it sees them.
+func TestOthersPorts(t *testing.T) {
+	c := quick(t)
+	m, o := c.As(rig.ProjectM, "manager,member,reader"), c.As(rig.ProjectO, "member,reader")
+	net := m.Make("/networks", "network", map[string]any{})["id"]
+	m.Make("/subnets", "subnet", map[string]any{"network_id": net, "cidr": "10.0.0.0/24", "ip_version": 4})
+	m.Make("/rbac-policies", "rbac_policy", map[string]any{"object_type": "network", "object_id": net, "action": "access_as_shared", "target_tenant": rig.ProjectO})
+	mine := m.Make("/local-ips", "local_ip", map[string]any{"network_id": net})
+	o.Make("/local-ips", "local_ip", map[string]any{"network_id": net})                // a shared network will do
+	port := o.Make("/ports", "port", map[string]any{"network_id": net})["id"].(string) //nolint:errcheck // a test may panic
+	m.Get("/ports/"+port, "port")
+	for path, x := range map[string]struct {
+		body string
+		want int
+	}{
+		"/local-ips": {`{"local_ip": {"local_port_id": "` + port + `"}}`, 400},
+		"/local-ips/" + mine["id"].(string) + "/port_associations": {`{"port_association": {"fixed_port_id": "` + port + `"}}`, 400}, //nolint:errcheck // a test may panic
+		"/log/logs": {`{"log": {"resource_type": "security_group", "target_id": "` + port + `"}}`, 404},
+	} {
+		if a := m.Do("POST", path, x.body); a.Status != x.want {
+			t.Errorf("POST %s: %d %s", path, a.Status, a.Body)
+		}
+	}
+	if a := o.Do("DELETE", "/ports/"+port, nil); a.Status != 204 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
