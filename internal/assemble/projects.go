@@ -15,7 +15,9 @@ import (
 
 // projects makes the plugins about what projects share, have and see: RBAC policies, quotas, zones, counts of addresses.
 func (k *Core) projects(c *config.Server, env Env, z *zones.Plugin) []plugin {
-	k.Quotas = quota.New(quota.Config{Limits: c.Quotas.ByResource(), Default: c.Quotas.Default})
+	limits := c.Quotas.ByResource()
+	limits["router_route"] = c.Limits.RouterRoutes // of one router, not of a project
+	k.Quotas = quota.New(quota.Config{Limits: limits, Default: c.Quotas.Default})
 	return []plugin{
 		k.Quotas, z, dhcpservice.Schedule{Plugin: k.DHCP}, availability.New(k.Networks, k.Subnets),
 		rbac.New(rbac.Config{Policies: sharing.NewPolicies(), IDs: env.IDs,
