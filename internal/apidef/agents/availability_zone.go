@@ -10,7 +10,7 @@ import (
 // AvailabilityZone is the extension availability_zone; facts from neutron-lib api/definitions/availability_zone.py.
 func AvailabilityZone() apidef.Extension {
 	return apidef.Extension{
-		Alias: "availability_zone", Name: "Availability zones",
+		Alias: "availability_zone", Name: "Availability Zone", // the name that openstackclient asks for
 		Doc:      "Groups agents into zones that fail apart.",
 		Updated:  time.Date(2015, 1, 1, 10, 0, 0, 0, time.UTC),
 		Requires: []string{"agent"},

@@ -187,9 +187,7 @@ func (s Schedule) remove(ctx context.Context, c *rest.Call, network string) erro
 	if err := c.May(ctx, "delete_dhcp-network", nil); err != nil {
 		return err
 	}
-	if err := c.NoBody(); err != nil {
-		return err
-	}
+	// A body is let pass: openstacksdk names the resource there once more.
 	err := c.Write(ctx, func(tx store.WriteTx) error {
 		a, err := s.agent(ctx, tx, c.Parent)
 		if err != nil {

@@ -268,9 +268,7 @@ func (s Schedule) remove(ctx context.Context, c *rest.Call, router string) error
 	if err := c.May(ctx, "delete_l3-router", nil); err != nil {
 		return err
 	}
-	if err := c.NoBody(); err != nil {
-		return err
-	}
+	// A body is let pass: openstacksdk names the resource there once more.
 	err := c.Write(ctx, func(tx store.WriteTx) error {
 		a, err := s.agent(ctx, tx, c.Parent)
 		if err != nil {
