@@ -60,7 +60,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, e *endpoint, par
 				return err
 			}
 			if err := s.mayWrite(ctx, tx, e, "create", it.full, nil); err != nil {
-				return err
+				return s.parentFirst(ctx, tx, e, parent, err)
 			}
 			row, err := e.Binding.create(ctx, tx, it.given, it.full, parent)
 			if err != nil {
@@ -302,6 +302,17 @@ func (e *endpoint) rowID(parent, id string) string {
 		return id
 	}
 	return e.Options.RowID(parent, id)
+}
+
+// parentFirst is the parent's 404 in place of a refusal, where the parent has gone since it was seen: no rule lets anybody then.
+func (s *Server) parentFirst(ctx context.Context, tx store.Tx, e *endpoint, parent string, refused error) error {
+	if parent == "" {
+		return refused
+	}
+	if err := s.parentSeen(ctx, tx, e, parent); err != nil {
+		return err
+	}
+	return refused
 }
 
 // parentSeen checks the member above a sub-resource.
