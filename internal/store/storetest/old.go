@@ -1,7 +1,10 @@
 package storetest
 
 import (
+	"encoding/json"
+	"fmt"
 	"io/fs"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -29,6 +32,16 @@ func OldRows(t *testing.T, url string) {
 				return err
 			}
 		}
+		for i, q := range []store.Query{
+			store.Q("INSERT INTO segments (id, network_id, network_type, physical_network, segmentation_id, segment_index, is_dynamic, host) VALUES (?, ?, 'vlan', 'physnet1', 100, 0, 0, '')", uid(20), uid(0)),
+			store.Q("INSERT INTO segments (id, network_id, network_type, physical_network, segmentation_id, segment_index, is_dynamic, host) VALUES (?, ?, 'local', '', 0, 0, 0, '')", uid(21), uid(1)),
+			store.Q("INSERT INTO subnets (id, project_id, revision, body, network_id, name) VALUES (?, 'p', 0, '{\"name\":\"s\"}', ?, 's')", uid(22), uid(0)),
+			store.Q("INSERT INTO ports (id, project_id, revision, body, network_id, mac_address, name, device_id, device_owner, status, host, wiring) VALUES (?, '', 0, '{\"name\":\"p\"}', ?, 'm', 'p', '', '', 'DOWN', '', 1)", uid(23), uid(0)),
+		} {
+			if _, err := tx.Exec(ctx, q); err != nil {
+				return fmt.Errorf("row %d: %w", i, err)
+			}
+		}
 		_, err := tx.Exec(ctx, store.Q("INSERT INTO rbac_policies (id, project_id, object_type, object_id, action, target_project) VALUES (?, 'p', 'network', ?, 'access_as_shared', '*')", uid(9), uid(0)))
 		return err
 	})
@@ -52,5 +65,41 @@ func OldRows(t *testing.T, url string) {
 			return err
 		})
 	})
+	for id, want := range map[string]map[string]any{
+		"segments " + uid(20): {"id": uid(20), "name": nil, "network_id": uid(0), "network_type": "vlan", "physical_network": "physnet1", "segmentation_id": 100.0, "revision_number": 0.0},
+		"segments " + uid(21): {"physical_network": nil, "segmentation_id": nil, "description": nil},
+		"subnets " + uid(22):  {"name": "s", "segment_id": nil},
+		"ports " + uid(23):    {"name": "p", "ip_allocation": "immediate"},
+	} {
+		has(t, s, id, want)
+	}
 	must(t, s.Close())
+}
+
+// has holds a row's body to members of it; the row is named by its table and its id.
+func has(t *testing.T, s store.Store, row string, want map[string]any) {
+	t.Helper()
+	ctx := deadline(t)
+	table, id, _ := strings.Cut(row, " ")
+	read(t, s, func(tx store.Tx) error {
+		return store.Each(ctx, tx, store.Q("SELECT body FROM "+table+" WHERE id = ?", id), func(scan func(...any) error) error {
+			var text string
+			if err := scan(&text); err != nil {
+				return err
+			}
+			var body map[string]any
+			if err := json.Unmarshal([]byte(text), &body); err != nil {
+				t.Errorf("%s: %s: %v", row, text, err)
+			}
+			for name, v := range want {
+				if got, ok := body[name]; !ok || got != v {
+					t.Errorf("%s: %s is %v (there: %v), want %v", row, name, got, ok, v)
+				}
+			}
+			if at, ok := body["created_at"].(string); table == "segments" && (!ok || len(at) != 20 || at[10] != 'T') {
+				t.Errorf("%s was made at %v", row, body["created_at"])
+			}
+			return nil
+		})
+	})
 }
