@@ -9,7 +9,7 @@ demo=(openvswitch-switch busybox-static isc-dhcp-client iproute2 iputils-ping tc
 # Tests add the databases, Keystone (on MariaDB, served by waitress), the clients that people use, and the tools that read
 # the kernel's state back.
 test=("${demo[@]}" dnsmasq-base mariadb-server postgresql nftables conntrack socat
-	keystone python3-waitress python3-pymysql)
+	keystone python3-waitress python3-pymysql python3-neutronclient python3-tempest)
 # Measuring adds nothing yet: the peer installs itself (tools/peer.sh).
 bench=("${demo[@]}")
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/extradhcpopts"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/mtu"
@@ -29,15 +30,7 @@ func TestGophercloud(t *testing.T) {
 	for _, kind := range rig.Kinds() {
 		t.Run(kind, func(t *testing.T) {
 			s := isospintest.Start(t, isospintest.Options{Auth: "dev", Config: databases.Fresh(t, kind)})
-			as := func(user, cloud, project string) *gophercloud.ServiceClient {
-				p, err := openstack.AuthenticatedClient(t.Context(), gophercloud.AuthOptions{IdentityEndpoint: s.URL + "/identity/v3",
-					Username: user, Password: s.Password(t, cloud), DomainName: "Default", TenantName: project})
-				must(t, err)
-				c, err := openstack.NewNetworkV2(p, gophercloud.EndpointOpts{Region: "RegionOne"})
-				must(t, err)
-				return c
-			}
-			admin := as("admin", "isospin", "admin")
+			admin := loggedIn(t, s, "admin", "isospin", "admin")
 			g := gopher{t, t.Context(), admin}
 			n := g.networks()
 			sub := g.subnets(n)
@@ -45,9 +38,32 @@ func TestGophercloud(t *testing.T) {
 			g.ports(n, sub, group)
 			g.pages()
 			g.gone(n, sub, group)
-			gopher{t, t.Context(), as("demo", "isospin-demo", "demo")}.member()
+			gopher{t, t.Context(), loggedIn(t, s, "demo", "isospin-demo", "demo")}.member()
 		})
 	}
+}
+
+// loggedIn is the client of a user, whose password is that of a cloud in clouds.yaml, in a project.
+func loggedIn(t *testing.T, s *isospintest.Server, user, cloud, project string) *gophercloud.ServiceClient {
+	t.Helper()
+	p, err := openstack.AuthenticatedClient(t.Context(), gophercloud.AuthOptions{IdentityEndpoint: s.URL + "/identity/v3",
+		Username: user, Password: s.Password(t, cloud), DomainName: "Default", TenantName: project})
+	must(t, err)
+	c, err := openstack.NewNetworkV2(p, gophercloud.EndpointOpts{Region: "RegionOne"})
+	must(t, err)
+	return c
+}
+
+// projectOf is the id of the project that a client is logged in to.
+func projectOf(t *testing.T, c *gophercloud.ServiceClient) string {
+	t.Helper()
+	r, ok := c.GetAuthResult().(tokens.CreateResult)
+	if !ok {
+		t.Fatal("this is no token of the identity API's third version")
+	}
+	p, err := r.ExtractProject()
+	must(t, err)
+	return p.ID
 }
 
 func must(t *testing.T, err error) {
