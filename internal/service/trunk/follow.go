@@ -54,17 +54,19 @@ func (p Ports) Follow(ctx context.Context, tx store.WriteTx, w service.Write[mod
 			return err
 		}
 	}
-	// A subport that moves does so with its trunk, which is judged once.
-	if w.Old.HostID == w.New.HostID && (moved || w.Old.Status != w.New.Status) {
+	if (moved || w.Old.Status != w.New.Status) && ctx.Value(together{}) == nil {
 		return p.rejudge(ctx, tx, w.New.TrunkID)
 	}
 	return nil
 }
 
+// together marks the context of subports that move with their trunk, which is judged once and not with each of them.
+type together struct{}
+
 // follow brings a port to where the one is that carries its trunk; nil: to no host (update_subport_bindings in
 // neutron/services/trunk/rpc/server.py).
 func (p *Plugin) follow(ctx context.Context, tx store.WriteTx, id string, parent *model.Port) (model.Port, error) {
-	port, err := p.Binder.AdjustPort(ctx, tx, id, func(port *model.Port) {
+	port, err := p.Binder.AdjustPort(context.WithValue(ctx, together{}, true), tx, id, func(port *model.Port) {
 		switch {
 		case parent != nil && onHost(parent):
 			port.HostID, port.DeviceOwner = parent.HostID, model.OwnerSubport
