@@ -3,8 +3,11 @@ package document_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"isospin/internal/change"
 	"isospin/internal/document"
@@ -12,10 +15,12 @@ import (
 	"isospin/internal/document/forward"
 	"isospin/internal/document/network"
 	"isospin/internal/document/port"
+	qosdoc "isospin/internal/document/qos"
 	"isospin/internal/document/reservation"
 	"isospin/internal/document/secgroup"
 	"isospin/internal/document/subnet"
 	"isospin/internal/model"
+	"isospin/internal/service/qos"
 	secgroups "isospin/internal/service/secgroup"
 	"isospin/internal/store"
 	"isospin/internal/wire"
@@ -25,7 +30,7 @@ import (
 func kinds(s *sessiontest.Server) []document.Kind {
 	return []document.Kind{network.New(s.Networks), subnet.New(s.Subnets), port.New(s.Ports), forward.New(s.Ports),
 		dhcp.New("example.org", -time.Second), reservation.New(s.Ports), secgroup.NewGroup(s.Groups), secgroup.NewRule(s.Rules), secgroup.NewMember(s.Ports),
-		secgroup.NewAddress(addressGroups())}
+		secgroup.NewAddress(addressGroups()), qosdoc.New(qos.NewRules())}
 }
 
 func addressGroups() *secgroups.AddressGroups { return secgroups.NewAddressGroups() }
@@ -57,7 +62,8 @@ func TestKindsAreConsistent(t *testing.T) {
 	ag := model.AddressGroup{Addresses: []string{"10.0.0.0/24", "2001:db8::/64"}}
 	ag.ID, ag.ProjectID = "5b9c5d1e-0d83-4d0c-a1ff-7d8b4a8f7d00", "p"
 	s.Write(func(ctx context.Context, tx store.WriteTx) error { return addressGroups().Insert(ctx, tx, &ag) })
-	for family, names := range map[string][]string{wire.FamilyAddresses: {ag.ID}, wire.FamilyHost: {"h1", "h2"}, wire.FamilyNetwork: {n1, n2}, wire.FamilyDHCP: {n1, n2},
+	q1, bare := withRules(s, 1), withRules(s, 0)
+	for family, names := range map[string][]string{wire.FamilyAddresses: {ag.ID}, wire.FamilyQoS: {q1, bare}, wire.FamilyHost: {"h1", "h2"}, wire.FamilyNetwork: {n1, n2}, wire.FamilyDHCP: {n1, n2},
 		wire.FamilyGroup: {g1, g2}, wire.FamilyMembers: {g1, g2}} {
 		for _, name := range names {
 			sets = append(sets, change.NewSet(family, name))
@@ -104,6 +110,63 @@ func TestKindsAreConsistent(t *testing.T) {
 	if statements[0] != statements[1] {
 		t.Errorf("%v statements for few and for many documents", statements)
 	}
+}
+
+// withRules makes a QoS policy with so many rules.
+func withRules(s *sessiontest.Server, n int) string {
+	id := fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", 16+n)
+	s.Write(func(ctx context.Context, tx store.WriteTx) error {
+		for i := range int64(n) {
+			r := model.QoSRule{ID: fmt.Sprintf("%s%02x", id[:34], i), PolicyID: id, Type: model.QoSBandwidthLimit, Direction: model.DirectionEgress, MaxKbps: &i, MaxBurstKbps: &i}
+			if err := qos.NewRules().Insert(ctx, tx, &r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return id
+}
+
+// TestQoSIsFound: who holds a port or a network is told to hold the policies that they name, and what a policy says.
+func TestQoSIsFound(t *testing.T) {
+	s := sessiontest.New(t).Start(sessiontest.Options{})
+	if err := s.Agents.Connected(context.Background(), "h1", sessiontest.Facts(1)); err != nil {
+		t.Fatal(err)
+	}
+	policy := withRules(s, 1)
+	set := change.NewSet(wire.FamilyQoS, policy)
+	p := s.Port(s.Network(model.TypeVXLAN, 11), func(p *model.Port) { p.HostID, p.QoSPolicyID = "h1", &policy })
+	s.Write(func(ctx context.Context, tx store.WriteTx) error {
+		n, err := s.Networks.GetForUpdate(ctx, tx, p.NetworkID)
+		if err != nil {
+			return err
+		}
+		n.QoSPolicyID = &policy
+		return s.Networks.Update(ctx, tx, &n, -1)
+	})
+	s.Read(func(ctx context.Context, tx store.Tx) error {
+		for _, c := range []struct {
+			kind document.Kind
+			id   string
+		}{{port.New(s.Ports), p.ID}, {network.New(s.Networks), p.NetworkID}} {
+			docs, err := c.kind.Render(ctx, tx, []string{c.id})
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(docs[c.id].Refs, set) {
+				t.Errorf("%s refers to %v", c.kind.Name(), docs[c.id].Refs)
+			}
+		}
+		docs, err := qosdoc.New(qos.NewRules()).Render(ctx, tx, []string{policy})
+		if err != nil {
+			return err
+		}
+		want := &wire.QoSPolicy{Id: policy, Rules: []*wire.QoSRule{{Type: model.QoSBandwidthLimit, Direction: model.DirectionEgress}}}
+		if !proto.Equal(docs[policy].Body, want) {
+			t.Errorf("the policy is %v", docs[policy].Body)
+		}
+		return nil
+	})
 }
 
 // consistent checks a kind on the sets and counts its documents there.
