@@ -172,10 +172,30 @@ func TestFloatingIPRouters(t *testing.T) {
 	})
 }
 
+// TestFloatingIPDistributed: what a distributed router does not reach.
+func TestFloatingIPDistributed(t *testing.T) {
+	c := quick(t)
+	v := rig.Vars{}
+	c.Run(t, v, topology()[:4])
+	c.Run(t, v, []rig.Step{
+		{As: "A", Do: "POST /routers", Body: `{"router": {"distributed": true, "project_id": "` + rig.ProjectM + `", "external_gateway_info": {"network_id": "${ext}"}}}`, Want: "201", Save: "r=router.id"},
+		{As: "M", Do: "PUT /routers/${r}/add_router_interface", Body: `{"subnet_id": "${sub}"}`, Want: "200"},
+		{As: "M", Do: "POST /ports", Body: `{"port": {"network_id": "${net}", "binding:vnic_type": "direct"}}`, Want: "201", Save: "direct=port.id"},
+		{As: "M", Do: "POST /ports", Body: `{"port": {"network_id": "${net}", "fixed_ips": [{"ip_address": "10.0.0.10"}]}}`, Want: "201", Save: "p=port.id"},
+		{As: "M", Do: "POST /floatingips", Body: `{"floatingip": {"floating_network_id": "${ext}", "port_id": "${direct}"}}`, Want: "400 BadRequest"},
+		{As: "M", Do: "POST /floatingips", Body: `{"floatingip": {"floating_network_id": "${ext}"}}`, Want: "201", Save: "f=floatingip.id"},
+		{As: "M", Do: "POST /floatingips/${f}/port_forwardings", Body: `{"port_forwarding": {"internal_port_id": "${p}", "internal_ip_address": "10.0.0.10", "protocol": "tcp", "external_port": 80, "internal_port": 80}}`, Want: "201", Save: "w=port_forwarding.id"},
+		{As: "M", Do: "POST /floatingips", Body: `{"floatingip": {"floating_network_id": "${ext}", "port_id": "${p}"}}`, Want: "400 PortHasPortForwarding"},
+		{As: "M", Do: "DELETE /floatingips/${f}/port_forwardings/${w}", Want: "204"},
+		{As: "M", Do: "POST /floatingips", Body: `{"floatingip": {"floating_network_id": "${ext}", "port_id": "${p}"}}`, Want: "201", Has: "floatingip.router_id = \"${r}\""},
+	})
+}
+
 // TestFloatingIPNetworks: what an external network must be, and what a floating IP costs it.
 func TestFloatingIPNetworks(t *testing.T) {
 	o := rig.ProjectO
-	quick(t).Run(t, rig.Vars{}, []rig.Step{
+	c := quick(t)
+	c.Run(t, rig.Vars{}, []rig.Step{
 		{As: "A", Do: "POST /networks", Body: `{"network": {"router:external": true}}`, Want: "201", Save: "six=network.id"},
 		{As: "M", Do: "POST /floatingips", Body: `{"floatingip": {"floating_network_id": "${six}"}}`, Want: "400 BadRequest"},
 		{As: "A", Do: "POST /subnets", Body: `{"subnet": {"network_id": "${six}", "ip_version": 6, "cidr": "2001:db8::/64"}}`, Want: "201", Save: "s6=subnet.id"},
@@ -201,6 +221,11 @@ func TestFloatingIPNetworks(t *testing.T) {
 		{As: "M", Do: "POST /floatingip-pools", Body: `{"floatingip_pool": {}}`, Want: "400"},
 		{As: "M", Do: "GET /floatingip-pools?cidr=10.9.0.0/24", Want: "400"},
 	})
+	// What is external for one project is no other's pool.
+	a := c.As("e0000000000000000000000000000000", "reader").Do("GET", "/floatingip-pools", nil)
+	if got := a.Object()["floatingip_pools"]; a.Status != 200 || strings.Contains(string(a.Body), "10.9.0.0/24") || len(got.([]any)) != 1 { //nolint:errcheck // a test may panic
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
 }
 
 // TestFloatingIPPolicies: QoS policies of floating IPs.

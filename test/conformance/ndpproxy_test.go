@@ -39,6 +39,7 @@ func TestNDPProxySwitch(t *testing.T) {
 		{As: "M", Do: "POST /routers", Body: `{"router": {"external_gateway_info": {"network_id": "${ext}"}, "enable_ndp_proxy": true}}`, Want: "201", Save: "r2=router.id", Has: "router.enable_ndp_proxy = true"},
 		{As: "M", Do: "GET /routers?enable_ndp_proxy=true", Want: "200", Has: "routers.# = 1\nrouters.0.id = \"${r2}\""},
 		{As: "M", Do: "PUT /routers/${r2}", Body: `{"router": {"enable_ndp_proxy": false}}`, Want: "200", Has: "router.enable_ndp_proxy = false"},
+		{As: "M", Do: "PUT /routers/${r2}", Body: `{"router": {"name": "y"}}`, Want: "200", Has: "router.enable_ndp_proxy = false"},
 		// A network without an address scope.
 		{As: "A", Do: "POST /networks", Body: `{"network": {"router:external": true}}`, Want: "201", Save: "plain=network.id"},
 		{As: "A", Do: "POST /subnets", Body: `{"subnet": {"network_id": "${plain}", "ip_version": 6, "cidr": "2001:db8:ffff::/64"}}`, Want: "201"},
