@@ -3,6 +3,7 @@ package assemble_test
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http/httptest"
 	"testing"
 
@@ -22,9 +23,26 @@ type cloud struct {
 
 func start(t *testing.T, zones map[string]string) cloud {
 	t.Helper()
+	c := empty(t, map[string]string{"DEFAULT/dhcp_agents_per_network": "1"})
+	for host, zone := range zones {
+		facts := &wire.Facts{TunnelIp: "10.9.9." + host[1:], TunnelTypes: []string{"vxlan"}, Agents: []*wire.AgentFacts{
+			{AgentType: model.AgentOVS, Binary: "neutron-openvswitch-agent", Topic: "N/A", Configurations: []byte(`{}`), StartedAt: 1},
+			{AgentType: model.AgentDHCP, Binary: "neutron-dhcp-agent", Topic: "dhcp_agent", AvailabilityZone: zone, Configurations: []byte(`{}`), StartedAt: 1},
+		}}
+		if err := c.core.Agents.Connected(context.Background(), host, facts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// empty is a cloud without hosts, with options as they are given.
+func empty(t *testing.T, options map[string]string) cloud {
+	t.Helper()
 	ctx := context.Background()
-	c, _, err := config.Load[config.Server](config.Sources{Flags: map[string]string{
-		"isospin/memory": "true", "isospin/state_dir": t.TempDir(), "DEFAULT/auth_strategy": "noauth", "DEFAULT/dhcp_agents_per_network": "1"}, Host: "test"})
+	flags := map[string]string{"isospin/memory": "true", "isospin/state_dir": t.TempDir(), "DEFAULT/auth_strategy": "noauth"}
+	maps.Copy(flags, options)
+	c, _, err := config.Load[config.Server](config.Sources{Flags: flags, Host: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,15 +73,6 @@ func start(t *testing.T, zones map[string]string) cloud {
 			t.Error(err)
 		}
 	})
-	for host, zone := range zones {
-		facts := &wire.Facts{TunnelIp: "10.9.9." + host[1:], TunnelTypes: []string{"vxlan"}, Agents: []*wire.AgentFacts{
-			{AgentType: model.AgentOVS, Binary: "neutron-openvswitch-agent", Topic: "N/A", Configurations: []byte(`{}`), StartedAt: 1},
-			{AgentType: model.AgentDHCP, Binary: "neutron-dhcp-agent", Topic: "dhcp_agent", AvailabilityZone: zone, Configurations: []byte(`{}`), StartedAt: 1},
-		}}
-		if err := core.Agents.Connected(ctx, host, facts); err != nil {
-			t.Fatal(err)
-		}
-	}
 	return cloud{Caller: rig.Caller{TB: t, URL: server.URL}.Who("A"), core: core}
 }
 

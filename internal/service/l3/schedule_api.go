@@ -54,9 +54,15 @@ func (s Schedule) agents(ctx context.Context, c *rest.Call) error {
 		if err != nil {
 			return err
 		}
-		for _, a := range list {
-			describe(a, &r, rows, c.Known("l3-agent-scheduler-ha-chassis-priority"))
+		at := func(a map[string]json.RawMessage) int {
+			return slices.IndexFunc(rows, func(x seat) bool { return string(a["host"]) == string(quoted(x.host)) })
 		}
+		for _, a := range list {
+			if i := at(a); i >= 0 {
+				describe(a, &r, rows[i], c.Known("l3-agent-scheduler-ha-chassis-priority"))
+			}
+		}
+		slices.SortFunc(list, func(a, b map[string]json.RawMessage) int { return at(a) - at(b) })
 		return nil
 	})
 	if err != nil {
@@ -66,21 +72,17 @@ func (s Schedule) agents(ctx context.Context, c *rest.Call) error {
 }
 
 // describe adds to an agent what it is to a router: its state where the router is highly available, and how much it is preferred.
-func describe(a map[string]json.RawMessage, r *model.Router, rows []seat, priorities bool) {
+func describe(a map[string]json.RawMessage, r *model.Router, x seat, priorities bool) {
 	a["ha_state"] = json.RawMessage("null")
-	i := slices.IndexFunc(rows, func(x seat) bool { return string(a["host"]) == string(quoted(x.host)) })
-	if i < 0 {
-		return
-	}
 	if r.HA {
-		state := rows[i].state
+		state := x.state
 		if state == "" {
-			state = "standby" // as Neutron says of an agent that has not spoken yet
+			state = stateStandby // as Neutron says of an agent that has not spoken yet
 		}
 		a["ha_state"] = quoted(state)
 	}
 	if priorities {
-		a["ha_chassis_priority"] = fmt.Append(nil, rows[i].priority)
+		a["ha_chassis_priority"] = fmt.Append(nil, x.priority)
 	}
 }
 
@@ -263,7 +265,8 @@ func (s Schedule) free(rows []seat, priority *int64) error {
 	return nil
 }
 
-// remove takes a router from an agent; one that does not have it is no error. By its next change the router is placed anew.
+// remove takes a router from an agent; one that does not have it is no error. By its next change the router is placed anew. A body is let
+// pass: openstacksdk names the router there once more.
 func (s Schedule) remove(ctx context.Context, c *rest.Call, router string) error {
 	if err := c.May(ctx, "delete_l3-router", nil); err != nil {
 		return err

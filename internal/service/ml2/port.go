@@ -339,7 +339,7 @@ func (p ports) save(ctx context.Context, tx store.WriteTx, n *model.Network, cur
 
 // Delete removes a port that no service holds.
 func (p ports) Delete(ctx context.Context, tx store.WriteTx, cur model.Port) error {
-	if ipam.RouterOwner(cur.DeviceOwner) && cur.DeviceID != "" {
+	if (ipam.RouterOwner(cur.DeviceOwner) || cur.DeviceOwner == model.OwnerRouterHA) && cur.DeviceID != "" {
 		return fault.ServicePortInUse(cur.ID, "it belongs to router "+cur.DeviceID)
 	}
 	return p.remove(ctx, tx, cur)
