@@ -113,3 +113,24 @@ func TestPrefixDelegation(t *testing.T) {
 		{As: "M", Do: "POST /subnets", Body: subnetOf(`"ip_version": 4, "use_default_subnetpool": true`), Want: "400"},
 	})
 }
+
+// TestSubnetsOfExternalNetworks: a subnet tells whether its network leads outside, for the caller.
+func TestSubnetsOfExternalNetworks(t *testing.T) {
+	everywhere(t, func(t *testing.T, c rig.Caller) {
+		c.Run(t, rig.Vars{}, []rig.Step{
+			{As: "A", Do: "POST /networks", Body: `{"network": {"router:external": true}}`, Want: "201", Save: "net=network.id"},
+			{As: "A", Do: "POST /subnets", Body: subnetOf(`"ip_version": 4, "cidr": "192.0.2.0/24"`), Want: "201", Save: "out=subnet.id", Has: "subnet.router:external = true"},
+			{As: "M", Do: "POST /networks", Body: `{"network": {}}`, Want: "201", Save: "net=network.id"},
+			{As: "M", Do: "POST /subnets", Body: subnetOf(`"ip_version": 4, "cidr": "10.0.0.0/24"`), Want: "201", Save: "in=subnet.id", Has: "subnet.router:external = false"},
+			{As: "M", Do: "POST /rbac-policies", Body: `{"rbac_policy": {"object_type": "network", "object_id": "${net}", "action": "access_as_external", "target_tenant": "` + rig.ProjectO + `"}}`, Want: "201"},
+			{As: "M", Do: "GET /subnets/${in}", Want: "200", Has: "subnet.router:external = false"},
+			{As: "A", Do: "GET /subnets/${in}", Want: "200", Has: "subnet.router:external = true"},
+			{As: "A", Do: "GET /subnets?router:external=true", Want: "200", Has: "subnets.# = 2"},
+			{As: "A", Do: "GET /subnets?router:external=false", Want: "200", Has: "subnets.# = 0"},
+			{As: "M", Do: "GET /subnets?router:external=no", Want: "200", Has: "subnets.# = 1\nsubnets.0.id = \"${in}\""},
+			{As: "M", Do: "GET /subnets?router:external=maybe", Want: "400"},
+			{As: "M", Do: "PUT /subnets/${in}", Body: `{"subnet": {"router:external": true}}`, Want: "400"},
+			{As: "M", Do: "GET /subnets/${in}?fields=router:external", Want: "200", Has: "subnet = {\"router:external\": false}"},
+		})
+	})
+}

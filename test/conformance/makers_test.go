@@ -65,7 +65,8 @@ type realm struct {
 func newRealms(t *testing.T, letters ...string) []*realm {
 	t.Helper()
 	options := map[string]string{"database/connection": "sqlite:///" + t.TempDir() + "/isospin.db", "quotas/default_quota": "-1",
-		"ml2_type_vlan/network_vlan_ranges": "physnet1:1:2000,physnet2", "ml2_type_flat/flat_networks": "*"}
+		"ml2_type_vlan/network_vlan_ranges": "physnet1:1:2000,physnet2", "ml2_type_flat/flat_networks": "*",
+		"DEFAULT/vlan_transparent": "true", "DEFAULT/vlan_qinq": "true"}
 	for _, kind := range []string{"network", "subnet", "port", "security_group", "security_group_rule", "rbac_policy", "router", "floatingip"} {
 		options["quotas/quota_"+kind] = "-1"
 	}
@@ -232,8 +233,8 @@ func (w *realm) post(collection string, parent *object, attributes map[string]an
 
 // idOf is what URLs name an object by.
 func idOf(body map[string]any) string {
-	for _, name := range []string{"id", "host"} {
-		if id, ok := body[name].(string); ok {
+	for _, name := range []string{"id", "fixed_port_id", "host"} {
+		if id, ok := body[name].(string); ok && id != "" {
 			return id
 		}
 	}

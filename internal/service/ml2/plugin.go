@@ -86,6 +86,8 @@ func (p *Plugin) Bindings() []rest.Binding {
 				seen := sharing.Visible(ctx, "network")
 				return store.Or(own, store.Expr("network_id IN (SELECT id FROM networks WHERE "+seen.SQL+")", seen.Args...))
 			},
+			Filters:  subnetFilters(),
+			Splicer:  subnets{p},
 			Parents:  []rest.Parent{network},
 			NotFound: func(id string) error { return fault.SubnetNotFound(id) },
 		}),
