@@ -82,6 +82,17 @@ func invariants() []invariant {
 			"SELECT id FROM floatingips WHERE qos_policy_id IS NOT NULL AND qos_policy_id NOT IN (SELECT id FROM qos_policies) UNION ALL " +
 			"SELECT id FROM routers WHERE qos_policy_id IS NOT NULL AND qos_policy_id NOT IN (SELECT id FROM qos_policies)"},
 		{"sharing of no QoS policy", "SELECT object_id FROM rbac_policies WHERE object_type = 'qos_policy' AND object_id NOT IN (SELECT id FROM qos_policies)"},
+		{"ports of no router", "SELECT port_id FROM router_ports WHERE router_id NOT IN (SELECT id FROM routers)"},
+		{"routers' ports that are no port", "SELECT port_id FROM router_ports WHERE port_id NOT IN (SELECT id FROM ports)"},
+		{"routers' ports of another kind or elsewhere", "SELECT r.port_id FROM router_ports r JOIN ports p ON p.id = r.port_id WHERE p.device_owner <> r.port_type OR p.device_id <> r.router_id OR p.network_id <> r.network_id"},
+		{"gateways of no port", "SELECT id FROM routers WHERE gw_port_id IS NOT NULL AND gw_port_id NOT IN (SELECT port_id FROM router_ports)"},
+		{"gateways on networks that are not external", "SELECT r.port_id FROM router_ports r JOIN networks n ON n.id = r.network_id WHERE r.port_type = 'network:router_gateway' AND n.body LIKE '%\"router:external\":false%'"},
+		{"hosts of no router", "SELECT router_id FROM router_hosts WHERE router_id NOT IN (SELECT id FROM routers)"},
+		{"numbers of no router", "SELECT router_id FROM router_vrids WHERE router_id NOT IN (SELECT id FROM routers)"},
+		{"numbers on no network", "SELECT router_id FROM router_vrids WHERE network_id NOT IN (SELECT network_id FROM router_ha_networks)"},
+		{"networks of highly available routers that are no network", "SELECT network_id FROM router_ha_networks WHERE network_id NOT IN (SELECT id FROM networks)"},
+		{"topologies of no network", "SELECT network_id FROM auto_allocated_topologies WHERE network_id NOT IN (SELECT id FROM networks)"},
+		{"topologies of no router", "SELECT router_id FROM auto_allocated_topologies WHERE router_id <> '' AND router_id NOT IN (SELECT id FROM routers)"},
 		{"free ranges of no subnet", "SELECT pool FROM free_range WHERE pool LIKE 'subnet:%' AND SUBSTR(pool, 8) NOT IN (SELECT id FROM subnets)"},
 	}
 }
