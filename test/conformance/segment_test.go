@@ -96,6 +96,8 @@ func subnetSteps(t *testing.T, c rig.Caller) {
 		{As: "A", Do: "POST /subnets", Body: sub("net", `"cidr": "10.0.0.0/24", "segment_id": "nope"`), Want: "400"},
 		{As: "A", Do: "POST /subnets", Body: sub("net", `"cidr": "10.0.0.0/24", "segment_id": "5b9c5d1e-0d83-4d0c-a1ff-7d8b4a8f7d00"`), Want: "404 SegmentNotFound"},
 		{As: "A", Do: "POST /subnets", Body: sub("net", `"cidr": "10.0.0.0/24", "segment_id": "${far}"`), Want: "400 NetworkIdsDontMatch"},
+		{As: "M", Do: "POST /networks", Body: `{"network": {}}`, Want: "201", Save: "mine=network.id"},
+		{As: "M", Do: "POST /subnets", Body: sub("mine", `"cidr": "10.0.0.0/24", "segment_id": "${far}"`), Want: "404 SegmentNotFound"},
 		{As: "A", Do: "POST /subnets", Body: sub("net", `"cidr": "10.0.0.0/24", "segment_id": "${one}"`), Want: "201", Save: "sub1=subnet.id", Has: "subnet.segment_id = \"${one}\"\nsubnet.host_routes = []"},
 		{As: "A", Do: "GET /networks/${net}", Want: "200", Has: "network.l2_adjacency = false"},
 		{As: "A", Do: "POST /subnets", Body: sub("net", `"cidr": "10.0.1.0/24"`), Want: "400 SubnetsNotAllAssociatedWithSegments"},

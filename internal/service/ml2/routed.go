@@ -306,7 +306,7 @@ func (p subnets) segmentOf(ctx context.Context, tx store.Tx, n *model.Network, s
 	switch {
 	case err != nil:
 		return err
-	case !ok:
+	case !ok, segment.NetworkID != n.ID && !administrator(ctx): // who sees no segments must not learn that there is one
 		return fault.SegmentNotFound(*s.SegmentID)
 	case segment.NetworkID != n.ID:
 		return fault.NetworkIdsDontMatch(s.ID, segment.ID)

@@ -33,6 +33,12 @@ func projectOf(ctx context.Context) string {
 	return ""
 }
 
+// administrator tells whether the caller is one, or the write is nobody's.
+func administrator(ctx context.Context) bool {
+	p := auth.From(ctx)
+	return p == nil || p.HasRole(auth.RoleAdmin)
+}
+
 func segmentIn(column string, values []string) (store.Cond, error) {
 	if column != "segmentation_id" {
 		return store.In(column, values), nil
