@@ -136,7 +136,9 @@ func TestForwardingRouters(t *testing.T) {
 		{As: "M", Do: "POST /floatingips", Body: `{"floatingip": {"floating_network_id": "${ext}"}}`, Want: "201", Save: "f=floatingip.id"},
 		{As: "M", Do: "POST /floatingips/${f}/port_forwardings", Body: `{"port_forwarding": {"internal_port_id": "${p}", "internal_ip_address": "10.0.0.10", "protocol": "tcp", "external_port": 1, "internal_port": 1}}`, Want: "201", Save: "w=port_forwarding.id"},
 		{As: "M", Do: "POST /floatingips/${f}/port_forwardings", Body: `{"port_forwarding": {"internal_port_id": "${q}", "internal_ip_address": "10.2.0.10", "protocol": "tcp", "external_port": 2, "internal_port": 1}}`, Want: "400 BadRequest"},
-		{As: "M", Do: "PUT /floatingips/${f}/port_forwardings/${w}", Body: `{"port_forwarding": {"internal_port_id": "${q}"}}`, Want: "200", Has: "port_forwarding.internal_ip_address = \"10.2.0.10\""},
+		{As: "M", Do: "PUT /floatingips/${f}/port_forwardings/${w}", Body: `{"port_forwarding": {"internal_port_id": "${q}"}}`, Want: "400 BadRequest"},
+		{As: "M", Do: "DELETE /floatingips/${f}/port_forwardings/${w}", Want: "204"},
+		{As: "M", Do: "POST /floatingips/${f}/port_forwardings", Body: `{"port_forwarding": {"internal_port_id": "${q}", "internal_ip_address": "10.2.0.10", "protocol": "tcp", "external_port": 2, "internal_port": 1}}`, Want: "201"},
 		{As: "M", Do: "GET /floatingips/${f}", Want: "200", Has: "floatingip.router_id = \"${r2}\""},
 	})
 }

@@ -216,13 +216,6 @@ func (p controller) ends(ctx context.Context, tx store.WriteTx, fip *model.Float
 		port, err := p.Ports.GetForUpdate(ctx, tx, cur.InternalPortID)
 		return &port, nil, err
 	}
-	alone, err := p.alone(ctx, tx, cur)
-	if err != nil {
-		return nil, nil, err
-	}
-	if alone {
-		fip.RouterID = nil // whatever router reaches the new place
-	}
 	if now, err = p.lead(ctx, tx, fip, f); err != nil || f.InternalPortID == cur.InternalPortID {
 		return now, nil, err
 	}
