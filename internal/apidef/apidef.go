@@ -87,6 +87,8 @@ type Resource struct {
 	Quota      bool
 	Taggable   bool // has tags, and their filters, when they are enabled
 	NoBulk     bool // bulk create is refused with 400
+	NoList     bool
+	NoShow     bool // members cannot be shown one by one
 	NoCreate   bool
 	NoUpdate   bool
 	NoDelete   bool

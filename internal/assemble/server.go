@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"isospin/internal/apidef/catalogue"
+	"isospin/internal/apidef/refdoc"
 	"isospin/internal/auth"
 	"isospin/internal/auth/identity"
 	"isospin/internal/auth/keystone"
@@ -221,12 +222,17 @@ func (k *Core) API(c *config.Server, env Env, who auth.Authenticator, rules *pol
 	if err != nil {
 		return nil, err
 	}
+	openapi, err := refdoc.OpenAPI(reg)
+	if err != nil {
+		return nil, fmt.Errorf("describe the API: %w", err)
+	}
 	var bindings []rest.Binding
 	for _, p := range k.plugins {
 		bindings = append(bindings, p.Bindings()...)
 	}
 	return rest.New(rest.Config{Registry: reg, Store: k.Store, Auth: who, Policy: rules, Log: env.Log, Clock: env.Clock, IDs: env.IDs,
-		MaxPage: int(c.API.MaxLimit), LinkPrefix: c.API.LinkPrefix, Quota: k.Quotas.Limit}, bindings...)
+		MaxPage: int(c.API.MaxLimit), LinkPrefix: c.API.LinkPrefix, Quota: k.Quotas.Limit,
+		Documents: map[string][]byte{"openapi.json": openapi}}, bindings...)
 }
 
 // NewPolicy compiles the default rules and the configured files, which it goes on looking at while it runs.

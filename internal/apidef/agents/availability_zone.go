@@ -29,7 +29,7 @@ func availabilityZones() apidef.Resource {
 	return apidef.Resource{
 		Name: "availability_zone", Collection: "availability_zones", Path: "availability_zones",
 		Doc:    "A group of agents that fails apart from others.",
-		NoBulk: true, NoCreate: true, NoUpdate: true, NoDelete: true,
+		NoBulk: true, NoShow: true, NoCreate: true, NoUpdate: true, NoDelete: true,
 		Attributes: []apidef.Attribute{
 			{Name: "name", Doc: "The name of the zone.", Type: types.ReadOnly(apidef.Schema{"type": "string"}), Filter: true},
 			{Name: "resource", Doc: "What agents of the zone serve: network or router.", Type: types.ReadOnly(apidef.Schema{"type": "string"}), Filter: true},

@@ -25,7 +25,7 @@ func dhcpAgents() apidef.Resource {
 	return apidef.Resource{
 		Key: "dhcp-agents", Name: "agent", Collection: "agents", Path: "dhcp-agents", Parent: "networks",
 		Doc:    "An agent that serves DHCP on the network.",
-		NoBulk: true,
+		NoBulk: true, NoShow: true, NoCreate: true, NoUpdate: true, NoDelete: true,
 		Attributes: []apidef.Attribute{
 			{Name: "id", Doc: "The identifier, given by the server.", Type: types.UUID(), Filter: true},
 			{Name: "admin_state_up", Doc: "Whether new work may be given to the agent.", Type: types.Bool(), Put: apidef.Optional, Filter: true},
@@ -47,7 +47,7 @@ func dhcpNetworks() apidef.Resource {
 	return apidef.Resource{
 		Key: "dhcp-networks", Name: "network", Collection: "networks", Path: "dhcp-networks", Parent: "agents",
 		Doc:    "A network on which the agent serves DHCP.",
-		NoBulk: true,
+		NoBulk: true, NoShow: true, NoUpdate: true,
 		Attributes: []apidef.Attribute{
 			{Name: "network_id", Doc: "The network that the agent shall serve.", Type: types.UUID(), Post: apidef.Optional, Default: apidef.Unspecified, Guarded: true},
 		},

@@ -22,8 +22,8 @@ func L3AgentScheduler() apidef.Extension {
 func l3Agents() apidef.Resource {
 	return apidef.Resource{
 		Key: "l3-agents", Name: "agent", Collection: "agents", Path: "l3-agents", Parent: "routers",
-		Doc:        "An agent that the router works on.",
-		NoBulk:     true,
+		Doc:    "An agent that the router works on.",
+		NoBulk: true, NoShow: true, NoCreate: true, NoUpdate: true, NoDelete: true,
 		Attributes: []apidef.Attribute{},
 	}
 }
@@ -31,8 +31,8 @@ func l3Agents() apidef.Resource {
 func l3Routers() apidef.Resource {
 	return apidef.Resource{
 		Key: "l3-routers", Name: "router", Collection: "routers", Path: "l3-routers", Parent: "agents",
-		Doc:        "A router that works on the agent.",
-		NoBulk:     true,
+		Doc:    "A router that works on the agent.",
+		NoBulk: true, NoShow: true, NoUpdate: true,
 		Attributes: []apidef.Attribute{},
 	}
 }

@@ -29,7 +29,7 @@ func autoAllocatedTopologies() apidef.Resource {
 	return apidef.Resource{
 		Name: "auto_allocated_topology", Collection: "auto_allocated_topologies", Path: "auto-allocated-topology",
 		Doc:    "A network, a subnet and a router that a project gets at its first request.",
-		NoBulk: true, NoCreate: true, NoUpdate: true,
+		NoBulk: true, NoList: true, NoCreate: true, NoUpdate: true,
 		Attributes: []apidef.Attribute{
 			{Name: "id", Doc: "The identifier, given by the server.", Type: types.UUID()},
 			{Name: "tenant_id", Doc: "The project that owns the object, by its older name; project_id always has the same value.", Type: types.String(255)},

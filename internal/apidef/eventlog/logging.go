@@ -25,7 +25,7 @@ func loggableResources() apidef.Resource {
 	return apidef.Resource{
 		Name: "loggable_resource", Collection: "loggable_resources", Path: "loggable-resources", Prefix: "/log",
 		Doc:    "A type of resource whose events can be logged.",
-		NoBulk: true, NoCreate: true, NoUpdate: true, NoDelete: true,
+		NoBulk: true, NoShow: true, NoCreate: true, NoUpdate: true, NoDelete: true,
 		Attributes: []apidef.Attribute{
 			{Name: "type", Doc: "A type of resource whose events can be logged.", Type: types.ReadOnly(apidef.Schema{"type": "string"})},
 		},

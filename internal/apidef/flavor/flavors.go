@@ -53,7 +53,7 @@ func nextProviders() apidef.Resource {
 	return apidef.Resource{
 		Name: "next_provider", Collection: "next_providers", Path: "next_providers", Parent: "flavors",
 		Doc:    "The provider that would serve the next object of the flavour.",
-		NoBulk: true, NoCreate: true, NoUpdate: true, NoDelete: true,
+		NoBulk: true, NoShow: true, NoCreate: true, NoUpdate: true, NoDelete: true,
 		Attributes: []apidef.Attribute{
 			{Name: "driver", Doc: "The driver of the profile.", Type: types.ReadOnly(apidef.Schema{"type": "string"})},
 			{Name: "metainfo", Doc: "What the driver is told.", Type: types.Any()},

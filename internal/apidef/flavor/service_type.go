@@ -23,7 +23,7 @@ func serviceProviders() apidef.Resource {
 	return apidef.Resource{
 		Name: "service_provider", Collection: "service_providers", Path: "service-providers",
 		Doc:    "A provider of a service.",
-		NoBulk: true, NoCreate: true, NoUpdate: true, NoDelete: true,
+		NoBulk: true, NoShow: true, NoCreate: true, NoUpdate: true, NoDelete: true,
 		Attributes: []apidef.Attribute{
 			{Name: "name", Doc: "A name for people; it need not be unique.", Type: types.ReadOnly(apidef.Schema{"type": "string"})},
 			{Name: "default", Doc: "Whether it is the provider used unless told otherwise.", Type: types.ReadOnly(apidef.Schema{"type": "boolean"})},

@@ -24,7 +24,7 @@ func floatingipPools() apidef.Resource {
 	return apidef.Resource{
 		Name: "floatingip_pool", Collection: "floatingip_pools", Path: "floatingip-pools",
 		Doc:    "A subnet that floating addresses are taken from.",
-		NoBulk: true, NoCreate: true, NoUpdate: true, NoDelete: true,
+		NoBulk: true, NoShow: true, NoCreate: true, NoUpdate: true, NoDelete: true,
 		Attributes: []apidef.Attribute{
 			{Name: "project_id", Doc: "The project that owns the object.", Type: types.String(255)},
 			{Name: "cidr", Doc: "The range of addresses of the pool.", Type: types.CIDROrNull()},

@@ -24,7 +24,7 @@ func aliasMinimumPacketRateRules() apidef.Resource {
 	return apidef.Resource{
 		Name: "alias_minimum_packet_rate_rule", Collection: "alias_minimum_packet_rate_rules", Path: "alias-minimum-packet-rate-rules", Prefix: "/qos",
 		Doc:    "A minimum packet rate rule by its own identifier.",
-		NoBulk: true, NoCreate: true,
+		NoBulk: true, NoList: true, NoCreate: true,
 		Attributes: []apidef.Attribute{
 			{Name: "id", Doc: "The identifier, given by the server.", Type: types.UUID(), Filter: true, Sort: true},
 			{Name: "direction", Doc: "The direction of the traffic as seen by the port.", Type: types.Values("any", "ingress", "egress"), Put: apidef.Optional, Filter: true, Sort: true},

@@ -26,7 +26,7 @@ func aliasBandwidthLimitRules() apidef.Resource {
 	return apidef.Resource{
 		Name: "alias_bandwidth_limit_rule", Collection: "alias_bandwidth_limit_rules", Path: "alias-bandwidth-limit-rules", Prefix: "/qos",
 		Doc:    "A bandwidth limit rule by its own identifier.",
-		NoBulk: true, NoCreate: true,
+		NoBulk: true, NoList: true, NoCreate: true,
 		Attributes: []apidef.Attribute{
 			{Name: "id", Doc: "The identifier, given by the server.", Type: types.UUID(), Filter: true, Sort: true},
 			{Name: "tenant_id", Doc: "The project that owns the object, by its older name; project_id always has the same value.", Type: types.String(255), PolicyKey: true},
@@ -41,7 +41,7 @@ func aliasDscpMarkingRules() apidef.Resource {
 	return apidef.Resource{
 		Name: "alias_dscp_marking_rule", Collection: "alias_dscp_marking_rules", Path: "alias-dscp-marking-rules", Prefix: "/qos",
 		Doc:    "A DSCP marking rule by its own identifier.",
-		NoBulk: true, NoCreate: true,
+		NoBulk: true, NoList: true, NoCreate: true,
 		Attributes: []apidef.Attribute{
 			{Name: "id", Doc: "The identifier, given by the server.", Type: types.UUID(), Filter: true, Sort: true},
 			{Name: "tenant_id", Doc: "The project that owns the object, by its older name; project_id always has the same value.", Type: types.String(255), PolicyKey: true},
@@ -54,7 +54,7 @@ func aliasMinimumBandwidthRules() apidef.Resource {
 	return apidef.Resource{
 		Name: "alias_minimum_bandwidth_rule", Collection: "alias_minimum_bandwidth_rules", Path: "alias-minimum-bandwidth-rules", Prefix: "/qos",
 		Doc:    "A minimum bandwidth rule by its own identifier.",
-		NoBulk: true, NoCreate: true,
+		NoBulk: true, NoList: true, NoCreate: true,
 		Attributes: []apidef.Attribute{
 			{Name: "id", Doc: "The identifier, given by the server.", Type: types.UUID(), Filter: true, Sort: true},
 			{Name: "tenant_id", Doc: "The project that owns the object, by its older name; project_id always has the same value.", Type: types.String(255), PolicyKey: true},

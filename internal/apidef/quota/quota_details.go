@@ -13,5 +13,8 @@ func QuotaDetails() apidef.Extension {
 		Doc:      "Shows what is used and reserved.",
 		Updated:  time.Date(2017, 2, 10, 10, 0, 0, 0, time.UTC),
 		Requires: []string{"quotas"},
+		Actions: map[string][]apidef.Action{
+			"quotas": {{Name: "details", Method: "GET", Doc: "Shows what a project may have, has and has set aside."}},
+		},
 	}
 }

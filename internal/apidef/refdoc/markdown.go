@@ -33,7 +33,9 @@ func section(b *strings.Builder, reg *apidef.Registry, res *apidef.Resource) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n", res.ID(), res.Doc)
 	collection := "/v2.0" + reg.Template(res)
 	member := collection + "/{" + res.Name + "_id}"
-	fmt.Fprintf(b, "    GET    %s\n", collection)
+	if !res.NoList {
+		fmt.Fprintf(b, "    GET    %s\n", collection)
+	}
 	if !res.NoCreate {
 		many := "one or several"
 		if res.NoBulk {
@@ -41,7 +43,9 @@ func section(b *strings.Builder, reg *apidef.Registry, res *apidef.Resource) {
 		}
 		fmt.Fprintf(b, "    POST   %s    %s\n", collection, many)
 	}
-	fmt.Fprintf(b, "    GET    %s\n", member)
+	if !res.NoShow {
+		fmt.Fprintf(b, "    GET    %s\n", member)
+	}
 	if !res.NoUpdate {
 		fmt.Fprintf(b, "    PUT    %s\n", member)
 	}

@@ -37,10 +37,7 @@ func OpenAPI(reg *apidef.Registry) ([]byte, error) {
 			schemas[schemaName(res)+"Update"] = shape(res, func(a *apidef.Attribute) bool { return a.Put != apidef.Never }, nil)
 		}
 	}
-	paths["/v2.0/extensions"] = object{"get": object{
-		"operationId": "list_extensions", "summary": "Lists the extensions of the API.", "security": []any{},
-		"responses": object{"200": answer("The extensions.", object{"type": "object", "properties": object{"extensions": object{"type": "array", "items": object{"type": "object"}}}})},
-	}}
+	discovery(paths)
 	doc["paths"], doc["tags"] = paths, tags
 	doc["components"] = object{
 		"schemas":         schemas,
@@ -154,7 +151,10 @@ func operations(reg *apidef.Registry, res *apidef.Resource, paths object) {
 		return o
 	}
 	one := wrapped(res.Name, ref(res, ""))
-	many := object{"get": op("list_"+id, "Lists "+res.Collection+".", nil, responses(http.StatusOK, "Those that the caller may see.", listed(res, "")), queries(res)...)}
+	many, single := object{}, object{}
+	if !res.NoList {
+		many["get"] = op("list_"+id, "Lists "+res.Collection+".", nil, responses(http.StatusOK, "Those that the caller may see.", listed(res, "")), queries(res)...)
+	}
 	if !res.NoCreate {
 		body := any(wrapped(res.Name, ref(res, "Create")))
 		made := any(one)
@@ -164,7 +164,9 @@ func operations(reg *apidef.Registry, res *apidef.Resource, paths object) {
 		many["post"] = op("create_"+id, "Creates one, or several at once where a list is given.", body, responses(http.StatusCreated, "What was made.", made))
 	}
 	fields := query("fields", "The attributes to show; may be given several times.", object{"type": "array", "items": object{"type": "string"}})
-	single := object{"get": op("show_"+id, "Shows one.", nil, responses(http.StatusOK, "The one asked for.", one), fields)}
+	if !res.NoShow {
+		single["get"] = op("show_"+id, "Shows one.", nil, responses(http.StatusOK, "The one asked for.", one), fields)
+	}
 	match := object{"name": "If-Match", "in": "header", "description": "revision_number=N: only if it still has that revision.", "schema": object{"type": "string"}}
 	if !res.NoUpdate {
 		single["put"] = op("update_"+id, "Changes the attributes given.", wrapped(res.Name, ref(res, "Update")), responses(http.StatusOK, "What it has become.", one), match)
@@ -173,12 +175,12 @@ func operations(reg *apidef.Registry, res *apidef.Resource, paths object) {
 		single["delete"] = op("delete_"+id, "Deletes one.", nil, responses(http.StatusNoContent, "It is gone.", nil), match)
 	}
 	above := parameters(member, "{"+res.Name+"_id}")
-	if len(above) > 0 {
-		many["parameters"] = above
-	}
 	self := pathParameter(res.Name + "_id")
-	single["parameters"] = append(slices.Clone(above), self)
-	paths[collection], paths[member] = many, single
+	place(paths, collection, many, above)
+	place(paths, member, single, append(slices.Clone(above), self))
+	if res.Taggable && reg.Enabled("standard-attr-tag") {
+		tagged(paths, member, id, append(slices.Clone(above), self), op, reg.Enabled("tag-creation"))
+	}
 	for _, a := range res.Actions {
 		var body any
 		if a.Input != nil {

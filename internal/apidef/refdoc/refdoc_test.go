@@ -3,9 +3,12 @@ package refdoc
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
 
 	"isospin/internal/apidef"
 	"isospin/internal/apidef/catalogue"
@@ -89,6 +92,44 @@ func TestOpenAPIHoldsTogether(t *testing.T) {
 	}
 	if got := len(doc.Components.Schemas) - 1; got != shapes {
 		t.Errorf("%d schemas for %d shapes: two resources share a name", got, shapes)
+	}
+}
+
+// TestOpenAPIIsValid: a library that knows OpenAPI 3.1 takes the document, of what is served and of everything.
+func TestOpenAPIIsValid(t *testing.T) {
+	all, err := apidef.Build(catalogue.InTree(), func(string) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, reg := range map[string]*apidef.Registry{"served": served(t), "everything": all} {
+		raw, err := OpenAPI(reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := openapi3.NewLoader().LoadFromData(raw)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := doc.Validate(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, res := range reg.Resources() {
+			collection := "/v2.0" + reg.Template(res)
+			for _, want := range []struct {
+				method, path string
+				off          bool
+			}{
+				{http.MethodGet, collection, res.NoList}, {http.MethodPost, collection, res.NoCreate},
+				{http.MethodGet, collection + "/{" + res.Name + "_id}", res.NoShow},
+				{http.MethodPut, collection + "/{" + res.Name + "_id}", res.NoUpdate},
+				{http.MethodDelete, collection + "/{" + res.Name + "_id}", res.NoDelete},
+			} {
+				item := doc.Paths.Value(want.path)
+				if has := item != nil && item.GetOperation(want.method) != nil; has == want.off {
+					t.Errorf("%s: %s %s is there: %v", name, want.method, want.path, has)
+				}
+			}
+		}
 	}
 }
 
