@@ -42,7 +42,7 @@ func (p Ports) Follow(ctx context.Context, tx store.WriteTx, w service.Write[mod
 		return err
 	}
 	for i := range found {
-		if err := (controller{p.Plugin}).Delete(ctx, tx, found[i]); err != nil {
+		if err := controller(p).Delete(ctx, tx, found[i]); err != nil {
 			return err
 		}
 	}
