@@ -554,7 +554,11 @@ type Port struct {
 	// The entities that the server waits for until the port is ACTIVE.
 	Entities []string `protobuf:"bytes,16,rep,name=entities,proto3" json:"entities,omitempty"`
 	// The QoS policy of its own, which counts before that of its network; "" for none.
-	QosPolicyId   string `protobuf:"bytes,17,opt,name=qos_policy_id,json=qosPolicyId,proto3" json:"qos_policy_id,omitempty"`
+	QosPolicyId string `protobuf:"bytes,17,opt,name=qos_policy_id,json=qosPolicyId,proto3" json:"qos_policy_id,omitempty"`
+	// The trunk that the port carries, and the ports inside: documents of this host too, where they are bound to it. Empty for all
+	// others, also for those inside.
+	TrunkId       string     `protobuf:"bytes,18,opt,name=trunk_id,json=trunkId,proto3" json:"trunk_id,omitempty"`
+	SubPorts      []*SubPort `protobuf:"bytes,19,rep,name=sub_ports,json=subPorts,proto3" json:"sub_ports,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -708,6 +712,81 @@ func (x *Port) GetQosPolicyId() string {
 	return ""
 }
 
+func (x *Port) GetTrunkId() string {
+	if x != nil {
+		return x.TrunkId
+	}
+	return ""
+}
+
+func (x *Port) GetSubPorts() []*SubPort {
+	if x != nil {
+		return x.SubPorts
+	}
+	return nil
+}
+
+// SubPort is a port inside a trunk, and the tag of its frames there.
+type SubPort struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	PortId           string                 `protobuf:"bytes,1,opt,name=port_id,json=portId,proto3" json:"port_id,omitempty"`
+	SegmentationType string                 `protobuf:"bytes,2,opt,name=segmentation_type,json=segmentationType,proto3" json:"segmentation_type,omitempty"`
+	SegmentationId   int64                  `protobuf:"varint,3,opt,name=segmentation_id,json=segmentationId,proto3" json:"segmentation_id,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SubPort) Reset() {
+	*x = SubPort{}
+	mi := &file_documents_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubPort) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubPort) ProtoMessage() {}
+
+func (x *SubPort) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubPort.ProtoReflect.Descriptor instead.
+func (*SubPort) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SubPort) GetPortId() string {
+	if x != nil {
+		return x.PortId
+	}
+	return ""
+}
+
+func (x *SubPort) GetSegmentationType() string {
+	if x != nil {
+		return x.SegmentationType
+	}
+	return ""
+}
+
+func (x *SubPort) GetSegmentationId() int64 {
+	if x != nil {
+		return x.SegmentationId
+	}
+	return 0
+}
+
 // Forward: kind "forward", id = port id, in set net:<network id>: where a port of the network is, for forwarding and for
 // answering ARP and neighbour discovery. Hosts leave out their own.
 type Forward struct {
@@ -727,7 +806,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_documents_proto_msgTypes[8]
+	mi := &file_documents_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -739,7 +818,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[8]
+	mi := &file_documents_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -752,7 +831,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{8}
+	return file_documents_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Forward) GetPortId() string {
@@ -819,7 +898,7 @@ type DHCPNetwork struct {
 
 func (x *DHCPNetwork) Reset() {
 	*x = DHCPNetwork{}
-	mi := &file_documents_proto_msgTypes[9]
+	mi := &file_documents_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +910,7 @@ func (x *DHCPNetwork) String() string {
 func (*DHCPNetwork) ProtoMessage() {}
 
 func (x *DHCPNetwork) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[9]
+	mi := &file_documents_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +923,7 @@ func (x *DHCPNetwork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DHCPNetwork.ProtoReflect.Descriptor instead.
 func (*DHCPNetwork) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{9}
+	return file_documents_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DHCPNetwork) GetNetworkId() string {
@@ -891,7 +970,7 @@ type Reservation struct {
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_documents_proto_msgTypes[10]
+	mi := &file_documents_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +982,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[10]
+	mi := &file_documents_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +995,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{10}
+	return file_documents_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Reservation) GetPortId() string {
@@ -979,7 +1058,7 @@ type SecurityGroup struct {
 
 func (x *SecurityGroup) Reset() {
 	*x = SecurityGroup{}
-	mi := &file_documents_proto_msgTypes[11]
+	mi := &file_documents_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +1070,7 @@ func (x *SecurityGroup) String() string {
 func (*SecurityGroup) ProtoMessage() {}
 
 func (x *SecurityGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[11]
+	mi := &file_documents_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +1083,7 @@ func (x *SecurityGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecurityGroup.ProtoReflect.Descriptor instead.
 func (*SecurityGroup) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{11}
+	return file_documents_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SecurityGroup) GetId() string {
@@ -1042,7 +1121,7 @@ type SecurityGroupRule struct {
 
 func (x *SecurityGroupRule) Reset() {
 	*x = SecurityGroupRule{}
-	mi := &file_documents_proto_msgTypes[12]
+	mi := &file_documents_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +1133,7 @@ func (x *SecurityGroupRule) String() string {
 func (*SecurityGroupRule) ProtoMessage() {}
 
 func (x *SecurityGroupRule) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[12]
+	mi := &file_documents_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +1146,7 @@ func (x *SecurityGroupRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecurityGroupRule.ProtoReflect.Descriptor instead.
 func (*SecurityGroupRule) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{12}
+	return file_documents_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SecurityGroupRule) GetId() string {
@@ -1153,7 +1232,7 @@ type SecurityGroupMember struct {
 
 func (x *SecurityGroupMember) Reset() {
 	*x = SecurityGroupMember{}
-	mi := &file_documents_proto_msgTypes[13]
+	mi := &file_documents_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1244,7 @@ func (x *SecurityGroupMember) String() string {
 func (*SecurityGroupMember) ProtoMessage() {}
 
 func (x *SecurityGroupMember) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[13]
+	mi := &file_documents_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1257,7 @@ func (x *SecurityGroupMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecurityGroupMember.ProtoReflect.Descriptor instead.
 func (*SecurityGroupMember) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{13}
+	return file_documents_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SecurityGroupMember) GetSecurityGroupId() string {
@@ -1221,7 +1300,7 @@ type AddressGroupEntry struct {
 
 func (x *AddressGroupEntry) Reset() {
 	*x = AddressGroupEntry{}
-	mi := &file_documents_proto_msgTypes[14]
+	mi := &file_documents_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1233,7 +1312,7 @@ func (x *AddressGroupEntry) String() string {
 func (*AddressGroupEntry) ProtoMessage() {}
 
 func (x *AddressGroupEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[14]
+	mi := &file_documents_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1246,7 +1325,7 @@ func (x *AddressGroupEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddressGroupEntry.ProtoReflect.Descriptor instead.
 func (*AddressGroupEntry) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{14}
+	return file_documents_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AddressGroupEntry) GetAddressGroupId() string {
@@ -1274,7 +1353,7 @@ type QoSPolicy struct {
 
 func (x *QoSPolicy) Reset() {
 	*x = QoSPolicy{}
-	mi := &file_documents_proto_msgTypes[15]
+	mi := &file_documents_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1286,7 +1365,7 @@ func (x *QoSPolicy) String() string {
 func (*QoSPolicy) ProtoMessage() {}
 
 func (x *QoSPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[15]
+	mi := &file_documents_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1299,7 +1378,7 @@ func (x *QoSPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QoSPolicy.ProtoReflect.Descriptor instead.
 func (*QoSPolicy) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{15}
+	return file_documents_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *QoSPolicy) GetId() string {
@@ -1330,7 +1409,7 @@ type QoSRule struct {
 
 func (x *QoSRule) Reset() {
 	*x = QoSRule{}
-	mi := &file_documents_proto_msgTypes[16]
+	mi := &file_documents_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1421,7 @@ func (x *QoSRule) String() string {
 func (*QoSRule) ProtoMessage() {}
 
 func (x *QoSRule) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[16]
+	mi := &file_documents_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1434,7 @@ func (x *QoSRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QoSRule.ProtoReflect.Descriptor instead.
 func (*QoSRule) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{16}
+	return file_documents_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *QoSRule) GetType() string {
@@ -1442,7 +1521,7 @@ const file_documents_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x1d\n" +
 	"\n" +
-	"ip_version\x18\x03 \x01(\x05R\tipVersion\"\xea\x04\n" +
+	"ip_version\x18\x03 \x01(\x05R\tipVersion\"\xb9\x05\n" +
 	"\x04Port\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1465,7 +1544,13 @@ const file_documents_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x0f \x01(\tR\tprojectId\x12\x1a\n" +
 	"\bentities\x18\x10 \x03(\tR\bentities\x12\"\n" +
-	"\rqos_policy_id\x18\x11 \x01(\tR\vqosPolicyId\"\xd5\x01\n" +
+	"\rqos_policy_id\x18\x11 \x01(\tR\vqosPolicyId\x12\x19\n" +
+	"\btrunk_id\x18\x12 \x01(\tR\atrunkId\x122\n" +
+	"\tsub_ports\x18\x13 \x03(\v2\x15.isospin.wire.SubPortR\bsubPorts\"x\n" +
+	"\aSubPort\x12\x17\n" +
+	"\aport_id\x18\x01 \x01(\tR\x06portId\x12+\n" +
+	"\x11segmentation_type\x18\x02 \x01(\tR\x10segmentationType\x12'\n" +
+	"\x0fsegmentation_id\x18\x03 \x01(\x03R\x0esegmentationId\"\xd5\x01\n" +
 	"\aForward\x12\x17\n" +
 	"\aport_id\x18\x01 \x01(\tR\x06portId\x12\x1d\n" +
 	"\n" +
@@ -1543,7 +1628,7 @@ func file_documents_proto_rawDescGZIP() []byte {
 	return file_documents_proto_rawDescData
 }
 
-var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_documents_proto_goTypes = []any{
 	(*Segment)(nil),             // 0: isospin.wire.Segment
 	(*Network)(nil),             // 1: isospin.wire.Network
@@ -1553,31 +1638,33 @@ var file_documents_proto_goTypes = []any{
 	(*AddressPair)(nil),         // 5: isospin.wire.AddressPair
 	(*DHCPOption)(nil),          // 6: isospin.wire.DHCPOption
 	(*Port)(nil),                // 7: isospin.wire.Port
-	(*Forward)(nil),             // 8: isospin.wire.Forward
-	(*DHCPNetwork)(nil),         // 9: isospin.wire.DHCPNetwork
-	(*Reservation)(nil),         // 10: isospin.wire.Reservation
-	(*SecurityGroup)(nil),       // 11: isospin.wire.SecurityGroup
-	(*SecurityGroupRule)(nil),   // 12: isospin.wire.SecurityGroupRule
-	(*SecurityGroupMember)(nil), // 13: isospin.wire.SecurityGroupMember
-	(*AddressGroupEntry)(nil),   // 14: isospin.wire.AddressGroupEntry
-	(*QoSPolicy)(nil),           // 15: isospin.wire.QoSPolicy
-	(*QoSRule)(nil),             // 16: isospin.wire.QoSRule
-	nil,                         // 17: isospin.wire.DHCPNetwork.PortsEntry
+	(*SubPort)(nil),             // 8: isospin.wire.SubPort
+	(*Forward)(nil),             // 9: isospin.wire.Forward
+	(*DHCPNetwork)(nil),         // 10: isospin.wire.DHCPNetwork
+	(*Reservation)(nil),         // 11: isospin.wire.Reservation
+	(*SecurityGroup)(nil),       // 12: isospin.wire.SecurityGroup
+	(*SecurityGroupRule)(nil),   // 13: isospin.wire.SecurityGroupRule
+	(*SecurityGroupMember)(nil), // 14: isospin.wire.SecurityGroupMember
+	(*AddressGroupEntry)(nil),   // 15: isospin.wire.AddressGroupEntry
+	(*QoSPolicy)(nil),           // 16: isospin.wire.QoSPolicy
+	(*QoSRule)(nil),             // 17: isospin.wire.QoSRule
+	nil,                         // 18: isospin.wire.DHCPNetwork.PortsEntry
 }
 var file_documents_proto_depIdxs = []int32{
 	0,  // 0: isospin.wire.Network.segments:type_name -> isospin.wire.Segment
 	2,  // 1: isospin.wire.Subnet.host_routes:type_name -> isospin.wire.HostRoute
 	4,  // 2: isospin.wire.Port.fixed_ips:type_name -> isospin.wire.FixedIP
 	5,  // 3: isospin.wire.Port.allowed_address_pairs:type_name -> isospin.wire.AddressPair
-	17, // 4: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
-	4,  // 5: isospin.wire.Reservation.fixed_ips:type_name -> isospin.wire.FixedIP
-	6,  // 6: isospin.wire.Reservation.options:type_name -> isospin.wire.DHCPOption
-	16, // 7: isospin.wire.QoSPolicy.rules:type_name -> isospin.wire.QoSRule
-	8,  // [8:8] is the sub-list for method output_type
-	8,  // [8:8] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	8,  // 4: isospin.wire.Port.sub_ports:type_name -> isospin.wire.SubPort
+	18, // 5: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
+	4,  // 6: isospin.wire.Reservation.fixed_ips:type_name -> isospin.wire.FixedIP
+	6,  // 7: isospin.wire.Reservation.options:type_name -> isospin.wire.DHCPOption
+	17, // 8: isospin.wire.QoSPolicy.rules:type_name -> isospin.wire.QoSRule
+	9,  // [9:9] is the sub-list for method output_type
+	9,  // [9:9] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_documents_proto_init() }
@@ -1591,7 +1678,7 @@ func file_documents_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_documents_proto_rawDesc), len(file_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -72,6 +72,12 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 			doc.QosPolicyId = *p.QoSPolicyID
 			refs = append(refs, change.NewSet(wire.FamilyQoS, *p.QoSPolicyID))
 		}
+		if d := p.TrunkDetails; d != nil {
+			doc.TrunkId = d.TrunkID
+			for _, s := range d.SubPorts {
+				doc.SubPorts = append(doc.SubPorts, &wire.SubPort{PortId: s.PortID, SegmentationType: s.SegmentationType, SegmentationId: s.SegmentationID})
+			}
+		}
 		out[p.ID] = document.Rendered{Sets: sets, Refs: refs, Body: doc}
 	}
 	return out, nil
