@@ -97,6 +97,15 @@ func TestRouterPlacing(t *testing.T) {
 		{As: "M", Do: "DELETE /routers/${r}", Want: "204"},
 		{As: "A", Do: "GET /agents/${h2}/l3-routers", Want: "200", Has: "routers.# = 2"},
 		{As: "A", Do: "GET /routers/${r}/l3-agents", Want: "404 RouterNotFound"},
+		// An agent that is removed leaves its routers to others.
+		{As: "A", Do: "PUT /agents/${h1}", Body: `{"agent": {"admin_state_up": true}}`, Want: "200"},
+		{As: "A", Do: "DELETE /agents/${h2}", Want: "204"},
+		{As: "A", Do: "GET /routers/${r2}/l3-agents", Want: "200", Has: "agents = []"},
+	})
+	c.sweepRouters()
+	c.Run(t, v, []rig.Step{
+		{As: "A", Do: "GET /routers/${r2}/l3-agents", Want: "200", Has: "agents.# = 1\nagents.0.id = \"${h1}\""},
+		{As: "A", Do: "GET /routers/${r3}/l3-agents", Want: "200", Has: "agents = []"}, // nobody in its zone
 	})
 	c.exact()
 }
@@ -227,6 +236,31 @@ func TestRoutersDVR(t *testing.T) {
 		{As: "M", Do: "PUT /routers/${r}/remove_router_interface", Body: `{"port_id": "${port}"}`, Want: "200"},
 		{As: "M", Do: "DELETE /routers/${r}", Want: "204"},
 		{As: "A", Do: "GET /ports?device_id=${r}", Want: "200", Has: "ports = []"},
+	})
+	c.exact()
+}
+
+// TestNetworkHA: alias network_ha, a network that a project makes for its highly available routers; and the preference of agents.
+func TestNetworkHA(t *testing.T) {
+	c := empty(t, nil)
+	v := rig.Vars{}
+	c.join(routerHost{"h1", "", "legacy"}, routerHost{"h2", "", "legacy"})
+	ids := c.agents("?agent_type=L3%20agent")
+	v["h1"], v["h2"] = ids["h1"], ids["h2"]
+	own := `{"router": {"ha": true, "project_id": "` + rig.ProjectM + `"}}`
+	c.Run(t, v, []rig.Step{
+		{As: "A", Do: "PUT /agents/${h2}", Body: `{"agent": {"ha_chassis_priority": 9}}`, Want: "200"},
+		{As: "M", Do: "POST /networks", Body: `{"network": {"ha": true}}`, Want: "201", Save: "ha=network.id", Has: "network.ha absent"},
+		{As: "M", Do: "POST /networks", Body: `{"network": {"ha": true}}`, Want: "409 DuplicatedHANetwork"},
+		{As: "M", Do: "POST /subnets", Body: `{"subnet": {"network_id": "${ha}", "ip_version": 4, "cidr": "169.254.0.0/24", "enable_dhcp": false}}`, Want: "201"},
+		{As: "A", Do: "POST /routers", Body: own, Want: "201", Save: "r=router.id"},
+		{As: "A", Do: "GET /ports?network_id=${ha}", Want: "200", Has: "ports.# = 2\nports.0.device_owner = \"network:router_ha_interface\""},
+		{As: "A", Do: "GET /routers/${r}/l3-agents", Want: "200", Has: "agents.0.id = \"${h2}\"\nagents.0.ha_chassis_priority = 9"},
+		{As: "A", Do: "DELETE /routers/${r}", Want: "204"},
+		{As: "M", Do: "GET /networks/${ha}", Want: "200"},
+		{As: "M", Do: "DELETE /networks/${ha}", Want: "204"},
+		{As: "A", Do: "POST /routers", Body: own, Want: "201"},
+		{As: "A", Do: "GET /networks", Want: "200", Has: "networks.# = 1\nnetworks.0.project_id = \"\""},
 	})
 	c.exact()
 }

@@ -1217,6 +1217,11 @@ func UnableToRemoveGateways(router, reason any) *Fault {
 	return Newf(Conflict, "UnableToRemoveGateways", "Gateways of router %[1]v cannot be removed: %[2]v", router, reason)
 }
 
+// DuplicatedHANetwork is DuplicatedHANetwork (409): Project {project} has a network of highly available routers already.
+func DuplicatedHANetwork(project any) *Fault {
+	return Newf(Conflict, "DuplicatedHANetwork", "Project %[1]v has a network of highly available routers already.", project)
+}
+
 // NoVRIDAvailable is NoVRIDAvailable (409): No number is left for another highly available router on the network of router {router}.
 func NoVRIDAvailable(router any) *Fault {
 	return Newf(Conflict, "NoVRIDAvailable", "No number is left for another highly available router on the network of router %[1]v.", router)

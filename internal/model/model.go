@@ -69,6 +69,8 @@ type Network struct {
 	External     bool   `json:"router:external"`
 	// IsDefault marks the external network of topologies that projects get by themselves; nil on networks that are not external.
 	IsDefault *bool `json:"is_default,omitempty"`
+	// HA makes the network the one over which the project's highly available routers speak; it is never shown.
+	HA bool `json:"ha,omitempty"`
 	// Shared is what a request said; the answer's value depends on the caller and is spliced.
 	Shared              *bool `json:"shared,omitempty"`
 	PortSecurityEnabled bool  `json:"port_security_enabled"`

@@ -123,19 +123,26 @@ func (g NetworkGuard) Guard(ctx context.Context, tx store.WriteTx, w service.Wri
 	return err
 }
 
-// NetworkFollower forgets the networks of highly available routers that an administrator removes.
+// NetworkFollower knows the networks of highly available routers that requests make and remove.
 type NetworkFollower struct{ *Plugin }
 
-// Follow forgets a network that went.
+// Follow remembers a network that was made to be its project's (alias network_ha), and forgets one that went.
 func (NetworkFollower) Follow(ctx context.Context, tx store.WriteTx, w service.Write[model.Network]) error {
-	if w.Op != service.Delete || w.Old.ProjectID != "" {
-		return nil // such networks are nobody's
-	}
-	if _, err := tx.Exec(ctx, store.Q("DELETE FROM router_ha_networks WHERE network_id = ?", w.Old.ID)); err != nil {
+	switch {
+	case w.Op == service.Create && w.New.HA:
+		_, err := tx.Exec(ctx, store.Q("INSERT INTO router_ha_networks (project_id, network_id) VALUES (?, ?)", w.New.ProjectID, w.New.ID))
+		if _, dup := store.AsDuplicate(err); dup {
+			err = fault.DuplicatedHANetwork(w.New.ProjectID)
+		}
+		return err
+	case w.Op == service.Delete && (w.Old.HA || w.Old.ProjectID == ""): // those that routers make are nobody's
+		if _, err := tx.Exec(ctx, store.Q("DELETE FROM router_ha_networks WHERE network_id = ?", w.Old.ID)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, store.Q("DELETE FROM router_vrids WHERE network_id = ?", w.Old.ID))
 		return err
 	}
-	_, err := tx.Exec(ctx, store.Q("DELETE FROM router_vrids WHERE network_id = ?", w.Old.ID))
-	return err
+	return nil
 }
 
 // SubnetFollower gives gateways addresses in new subnets of external networks, and tells routers of changed subnets.
@@ -145,6 +152,9 @@ type SubnetFollower struct{ *Plugin }
 func (f SubnetFollower) Follow(ctx context.Context, tx store.WriteTx, w service.Write[model.Subnet]) error {
 	switch w.Op {
 	case service.Create:
+		if ipam.AutoAddress(w.New) {
+			return nil // gateways make their addresses there as other ports do
+		}
 		return f.widen(ctx, tx, w.New)
 	case service.Update:
 		var ids []string

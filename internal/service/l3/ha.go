@@ -103,9 +103,13 @@ func (p *Plugin) unnumber(ctx context.Context, tx store.WriteTx, r *model.Router
 	if err != nil || left > 0 {
 		return err
 	}
-	strangers, _, err := store.Int(ctx, tx, store.Q("SELECT COUNT(*) FROM ports WHERE network_id = ?", network))
-	if err != nil || strangers > 0 {
+	stays, _, err := store.Int(ctx, tx, store.Q("SELECT COUNT(*) FROM ports WHERE network_id = ?", network))
+	if err != nil || stays > 0 {
 		return err // somebody has a port there: the network stays, as in Neutron
+	}
+	n, err := p.Networks.Get(ctx, tx, network)
+	if err != nil || n.ProjectID != "" {
+		return err // a project made it for itself
 	}
 	if _, err := tx.Exec(ctx, store.Q("DELETE FROM router_ha_networks WHERE project_id = ?", r.ProjectID)); err != nil {
 		return err

@@ -90,6 +90,13 @@ func (p *Plugin) addSubnet(ctx context.Context, tx store.WriteTx, r *model.Route
 	if err != nil {
 		return model.Port{}, nil, err
 	}
+	// Held until the commit, so that the gateway stays the one that the interface takes.
+	if _, err := p.Networks.GetForShare(ctx, tx, s.NetworkID); err != nil {
+		return model.Port{}, nil, err
+	}
+	if s, err = p.subnet(ctx, tx, id); err != nil {
+		return model.Port{}, nil, err
+	}
 	if s.GatewayIP == nil {
 		return model.Port{}, nil, bad("subnet " + id + " has no gateway.")
 	}

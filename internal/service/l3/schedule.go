@@ -392,6 +392,9 @@ func (p *Plugin) Sweep(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			if err := p.leave(ctx, tx, &r); err != nil {
+				return err
+			}
 			return p.Touch(ctx, tx, &r)
 		})
 		if err != nil {
@@ -400,6 +403,29 @@ func (p *Plugin) Sweep(ctx context.Context) error {
 	}
 	return nil
 }
+
+// leave takes a router from hosts whose L3 agent an administrator removed. Dead agents keep theirs.
+func (p *Plugin) leave(ctx context.Context, tx store.WriteTx, r *model.Router) error {
+	var gone []seat
+	err := store.Each(ctx, tx, store.Q("SELECT host, ha_port_id FROM router_hosts h WHERE router_id = ? AND "+orphaned, r.ID, model.AgentL3), func(scan func(...any) error) error {
+		var s seat
+		err := scan(&s.host, &s.port)
+		gone = append(gone, s)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range gone {
+		if err := p.unseat(ctx, tx, r.ID, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orphaned says of a row h of router_hosts that its host has no L3 agent any more.
+const orphaned = "NOT EXISTS (SELECT 1 FROM agents a WHERE a.host = h.host AND a.agent_type = ?)"
 
 // lacking are the routers that have fewer hosts than they could. Two statements, one without L3 agents that take work.
 func (p *Plugin) lacking(ctx context.Context, tx store.Tx) ([]string, error) {
@@ -422,7 +448,8 @@ func (p *Plugin) lacking(ctx context.Context, tx store.Tx) ([]string, error) {
 	}
 	var out []string
 	err = store.Each(ctx, tx, store.Q(`SELECT id FROM routers r WHERE NOT EXISTS (SELECT 1 FROM router_hosts h WHERE h.router_id = r.id)
-OR vr_id > 0 AND (SELECT COUNT(*) FROM router_hosts h WHERE h.router_id = r.id) < ? ORDER BY id`, int64(want)), func(scan func(...any) error) error {
+OR EXISTS (SELECT 1 FROM router_hosts h WHERE h.router_id = r.id AND `+orphaned+`)
+OR vr_id > 0 AND (SELECT COUNT(*) FROM router_hosts h WHERE h.router_id = r.id) < ? ORDER BY id`, model.AgentL3, int64(want)), func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		out = append(out, id)
