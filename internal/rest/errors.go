@@ -41,7 +41,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		Message string `json:"message"`
 		Detail  string `json:"detail"`
 	}
-	body, merr := json.Marshal(map[string]inner{"NeutronError": {Type: f.Name, Message: f.Message, Detail: f.Detail}})
+	envelope := "NeutronError"
+	if f.Kind == fault.NotImplemented {
+		envelope = f.Name // behaviour.md, section 4
+	}
+	body, merr := json.Marshal(map[string]inner{envelope: {Type: f.Name, Message: f.Message, Detail: f.Detail}})
 	if merr != nil {
 		body = []byte(`{"NeutronError":{"type":"InternalServerError","message":"","detail":""}}`)
 	}

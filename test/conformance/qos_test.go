@@ -36,7 +36,7 @@ func TestQoSPolicies(t *testing.T) {
 			// One default policy a project.
 			{As: "A", Do: "PUT /qos/policies/${a}", Body: `{"policy": {"is_default": true}}`, Want: "200", Has: "policy.is_default = true"},
 			{As: "A", Do: "POST /qos/policies", Body: `{"policy": {"is_default": true, "project_id": "` + m + `"}}`, Want: "409 QoSPolicyDefaultAlreadyExists"},
-			{As: "A", Do: "POST /qos/policies", Body: `{"policy": {"is_default": true}}`, Want: "201", Save: "b=policy.id"},
+			{As: "A", Do: "POST /qos/policies", Body: `{"policy": {"is_default": true}}`, Want: "201", Save: "b=policy.id", Has: "policy.revision_number = 1"},
 			{As: "A", Do: "POST /qos/policies", Body: `{"policy": {"project_id": "` + m + `"}}`, Want: "201", Save: "c=policy.id"},
 			{As: "A", Do: "PUT /qos/policies/${c}", Body: `{"policy": {"is_default": true}}`, Want: "409 QoSPolicyDefaultAlreadyExists"},
 			{As: "A", Do: "GET /qos/policies?is_default=true", Want: "200", Has: "policies.# = 2"},
@@ -45,7 +45,7 @@ func TestQoSPolicies(t *testing.T) {
 			{As: "A", Do: "PUT /qos/policies/${c}", Body: `{"policy": {"project_id": "` + m + `"}}`, Want: "400"},
 			// Shared with all.
 			{As: "O", Do: "GET /qos/policies/${b}", Want: "404 QosPolicyNotFound"},
-			{As: "A", Do: "PUT /qos/policies/${b}", Body: `{"policy": {"shared": true}}`, Want: "200", Has: "policy.shared = true\npolicy.revision_number = 1"},
+			{As: "A", Do: "PUT /qos/policies/${b}", Body: `{"policy": {"shared": true}}`, Want: "200", Has: "policy.shared = true\npolicy.revision_number = 2"},
 			{As: "O", Do: "GET /qos/policies/${b}", Want: "200", Has: "policy.shared = true"},
 			{As: "O", Do: "GET /qos/policies?shared=true", Want: "200", Has: "policies.# = 1"},
 			{As: "O", Do: "DELETE /qos/policies/${b}", Want: "403 PolicyNotAuthorized"},

@@ -95,7 +95,7 @@ func TestQoSGuarantees(t *testing.T) {
 			{As: "A", Do: "GET /ports/${port}", Want: "200", Has: `port.resource_request.request_groups.# = 1` + "\n" + `port.resource_request.request_groups.0.resources = {"NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC": 3}` + "\n" + `port.resource_request.request_groups.0.required = ["CUSTOM_VNIC_TYPE_NORMAL"]`},
 			// Under a server nothing changes that was set aside for it; limits do.
 			{As: "A", Do: "PUT /ports/${port}", Body: `{"port": {"device_owner": "compute:nova", "device_id": "s1"}}`, Want: "200"},
-			{As: "A", Do: "PUT /qos/policies/${pps}/minimum_packet_rate_rules/${r}", Body: `{"minimum_packet_rate_rule": {"min_kpps": 4}}`, Want: "501 NotImplementedError"},
+			{As: "A", Do: "PUT /qos/policies/${pps}/minimum_packet_rate_rules/${r}", Body: `{"minimum_packet_rate_rule": {"min_kpps": 4}}`, Want: "501 NotImplementedError", Has: "NotImplementedError.type = \"NotImplementedError\"\nNeutronError absent"},
 			{As: "A", Do: "DELETE /qos/alias-minimum-packet-rate-rules/${r}", Want: "501 NotImplementedError"},
 			{As: "A", Do: "POST /qos/policies/${pps}/minimum_packet_rate_rules", Body: `{"minimum_packet_rate_rule": {"min_kpps": 4, "direction": "ingress"}}`, Want: "501 NotImplementedError"},
 			{As: "A", Do: "POST /qos/policies/${pps}/packet_rate_limit_rules", Body: `{"packet_rate_limit_rule": {"max_kpps": 4}}`, Want: "201"},

@@ -34,15 +34,13 @@ type Answer struct {
 
 // Fault is the type in an error body, "" for other answers.
 func (a Answer) Fault() string {
-	var body struct {
-		NeutronError struct {
-			Type string `json:"type"`
-		} `json:"NeutronError"`
+	var body map[string]struct {
+		Type string `json:"type"`
 	}
 	if json.Unmarshal(a.Body, &body) != nil {
 		return ""
 	}
-	return body.NeutronError.Type
+	return body["NeutronError"].Type + body["NotImplementedError"].Type // one of them
 }
 
 // Object is the answer decoded; nil when it is no JSON object.

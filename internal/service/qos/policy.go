@@ -31,6 +31,9 @@ func (p policies) Create(ctx context.Context, tx store.WriteTx, in rest.Input[mo
 	if q.Tags == nil {
 		q.Tags = []string{}
 	}
+	if q.IsDefault {
+		q.Revision = 1 // to become the default is a change of its own (neutron/db/qos/models.py)
+	}
 	if err := alone(p.Policies.Insert(ctx, tx, &q), &q); err != nil || shared == nil || !*shared {
 		return q, err
 	}

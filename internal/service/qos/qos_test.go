@@ -80,6 +80,12 @@ func TestRequest(t *testing.T) {
 			t.Errorf("%s, %v\nwant %s", got, err, c.want)
 		}
 	}
+	// What Neutron 21 answered for a port and a rule.
+	r, err := request("54d706ae-3683-4671-9aee-bb708b63afec", "normal", "", []model.QoSRule{
+		{ID: "d0809938-a609-4e27-bebc-da05d08c242f", Type: model.QoSMinimumPacketRate, Direction: "any", MinKpps: n(1)}})
+	if err != nil || r.Groups[0].ID != "6941c5a7-7031-50d7-9a57-eaf86593b080" || r.Groups[0].Resources["NET_PACKET_RATE_KILOPACKET_PER_SEC"] != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
 	if _, err := request("x", "normal", "p", rules); err == nil {
 		t.Error("a port that is no UUID")
 	}
