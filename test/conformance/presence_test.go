@@ -205,7 +205,7 @@ func (i *inspector) defaults(o *object, attributes map[string]fact, c rig.Caller
 	for _, name := range i.names(o, attributes) {
 		w := attributes[name]
 		where := id + "." + name
-		if _, said := given[name]; said || !w.Post || !w.HasDefault || !w.Visible || w.Default == "__unspecified__" || settled()[where] != "" {
+		if _, said := given[name]; said || !w.Post || !w.HasDefault || !w.Visible || w.Default == "__unspecified__" || decided()[where] != "" {
 			continue
 		}
 		got, there := made[name]
@@ -228,8 +228,8 @@ func sometimes() map[string]string {
 	}
 }
 
-// settled are attributes whose default the plugin turns into something else at once.
-func settled() map[string]string {
+// decided are attributes whose default the plugin turns into something else at once.
+func decided() map[string]string {
 	const chosen, same, configured = "the server chooses", "another form of another attribute", "an option"
 	return map[string]string{
 		"networks.mtu": chosen, "floatingips.floating_ip_address": chosen, "ndp_proxies.ip_address": chosen, "port_associations.fixed_ip": chosen,
@@ -337,7 +337,7 @@ func defaultGiven(t *testing.T, w *realm, c rig.Caller, o *object, n map[string]
 		answer := c.Do("POST", w.where(o.res, w.above(id)), map[string]any{o.res.Name: given})
 		got, want := answer.Under(o.res.Name)[a.Name], plain[a.Name]
 		where := id + "." + a.Name
-		if answer.Status != http.StatusCreated || jsonOf(got) != jsonOf(want) && settled()[where] == "" {
+		if answer.Status != http.StatusCreated || jsonOf(got) != jsonOf(want) && decided()[where] == "" {
 			t.Errorf("%s given as its default %s is %s, and %s without: %d %.300s", where, jsonOf(a.Default), jsonOf(got), jsonOf(want), answer.Status, answer.Body)
 		}
 		n["default"]++
