@@ -23,9 +23,14 @@ func qosUsers() []qos.User {
 		{Kind: "router", Table: "routers"}}
 }
 
-// newQoS makes the plugin of QoS policies.
-func newQoS(c *config.Server, env Env) *qos.Plugin {
+// newQoS makes the plugin of QoS policies; extra are mechanism drivers from outside the tree.
+func newQoS(c *config.Server, env Env, extra []ml2.MechanismDriver) *qos.Plugin {
 	drivers := slices.DeleteFunc(qosDrivers(), func(d qos.Driver) bool { return !slices.Contains(c.ML2.MechanismDrivers, d.Name) })
+	for _, m := range extra {
+		if k, ok := m.(qos.Keeper); ok {
+			drivers = append(drivers, k.QoS())
+		}
+	}
 	return qos.New(qos.Config{Policies: qos.NewPolicies(), Rules: qos.NewRules(), Drivers: drivers, Users: qosUsers(), Clock: env.Clock, IDs: env.IDs})
 }
 

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"isospin/internal/apidef/catalogue"
 	"isospin/internal/apidef/refdoc"
 	"isospin/internal/auth"
 	"isospin/internal/auth/identity"
@@ -163,7 +162,7 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 		ServerID: serverID, ServerName: c.Host.Host, DownTime: c.Scheduling.AgentDownTime, NewDown: !c.Scheduling.EnableNewAgents})
 	core.ML2 = ml2.New(ml2.Config{Networks: core.Networks, Subnets: core.Subnets, Ports: core.Ports, Types: tm,
 		Mechanisms: ml2.NewMechanismManager(drivers, core.Agents), IPAM: ipam.New(env.IDs), Clock: env.Clock, IDs: env.IDs,
-		BaseMAC: c.Limits.BaseMAC, OfferVLANTransparent: c.Plugins.VLANTransp, OfferQinQ: c.Plugins.VLANQinQ})
+		BaseMAC: c.Limits.BaseMAC, Limits: &ml2.Limits{Nameservers: c.Limits.DNSNameservers, HostRoutes: c.Limits.SubnetHostRoute}, OfferVLANTransparent: c.Plugins.VLANTransp, OfferQinQ: c.Plugins.VLANQinQ})
 	core.Groups = secgroup.New(secgroup.Config{Groups: core.GroupRows, Rules: core.Rules, Clock: env.Clock, IDs: env.IDs})
 	core.Remote = ml2.NewRemoteBinder(core.ML2, st)
 	core.DHCP = dhcpservice.New(dhcpservice.Config{Store: st, Networks: core.Networks, Subnets: core.Subnets, Rows: core.Ports, Ports: core.ML2,
@@ -173,7 +172,7 @@ func NewCore(c *config.Server, env Env, st store.Store, serverID string, extra .
 		Networks: core.Networks, Clock: env.Clock, IDs: env.IDs, Delegate: c.Plugins.PDEnabled})
 	z := zones.New(core.Agents)
 	x := core.extras(env)
-	q := newQoS(c, env)
+	q := newQoS(c, env, extra)
 	routed := core.routing(c, env, z)
 	hung := core.onRouters(c, env, core.Routers)
 	tr := core.trunking(env)
@@ -218,7 +217,7 @@ func (k *Core) Prepare(ctx context.Context) error {
 
 // API joins the plugins to the routes.
 func (k *Core) API(c *config.Server, env Env, who auth.Authenticator, rules *policy.Engine) (*rest.Server, error) {
-	reg, err := catalogue.Build(aliases(c))
+	reg, err := registry(c)
 	if err != nil {
 		return nil, err
 	}

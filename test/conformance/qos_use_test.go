@@ -3,6 +3,10 @@ package conformance
 import (
 	"testing"
 
+	"isospin/internal/model"
+	"isospin/internal/service/ml2"
+	"isospin/internal/service/qos"
+	"isospin/isospintest"
 	"isospin/test/rig"
 )
 
@@ -107,5 +111,31 @@ func TestQoSGuarantees(t *testing.T) {
 			{As: "A", Do: "POST /ports", Body: `{"port": {"network_id": "${flat}", "binding:vnic_type": "macvtap"}}`, Want: "201"},
 			{As: "A", Do: "PUT /networks/${flat}", Body: `{"network": {"qos_policy_id": "${p}"}}`, Want: "409 QosRuleNotSupported"},
 		})
+	})
+}
+
+// keeper is a mechanism driver from outside the tree, whose hosts mark packets.
+type keeper struct{ ml2.MechanismDriver }
+
+func (keeper) Name() string { return "keeper" }
+
+func (keeper) Bind(ml2.BindRequest) (ml2.Binding, bool) { return ml2.Binding{}, false }
+
+func (keeper) QoS() qos.Driver {
+	return qos.Driver{Name: "keeper", VNICTypes: []string{"smart-nic"}, Rules: map[string][]qos.Parameter{model.QoSDSCPMarking: {{Name: "dscp_mark", Choices: []any{int64(8)}}}}}
+}
+
+// TestQoSKeeper: what a driver from outside the tree keeps counts as what the tree's do.
+func TestQoSKeeper(t *testing.T) {
+	s := isospintest.Start(t, isospintest.Options{Drivers: []ml2.MechanismDriver{keeper{}}})
+	rig.Caller{TB: t, URL: s.URL}.Who("A").Run(t, rig.Vars{}, []rig.Step{
+		{As: "A", Do: "GET /qos/rule-types", Want: "200", Has: `rule_types = [{"type": "dscp_marking"}]`},
+		{As: "A", Do: "GET /qos/rule-types/dscp_marking", Want: "200", Has: "rule_type.drivers.2.name = \"keeper\"\nrule_type.drivers.2.supported_parameters.0.parameter_values = [8]"},
+		{As: "A", Do: "POST /qos/policies", Body: `{"policy": {}}`, Want: "201", Save: "p=policy.id"},
+		{As: "A", Do: "POST /qos/policies/${p}/dscp_marking_rules", Body: `{"dscp_marking_rule": {"dscp_mark": 8}}`, Want: "201", Save: "r=dscp_marking_rule.id"},
+		{As: "A", Do: "POST /networks", Body: `{"network": {"qos_policy_id": "${p}"}}`, Want: "201", Save: "net=network.id"},
+		{As: "A", Do: "POST /ports", Body: `{"port": {"network_id": "${net}", "binding:vnic_type": "smart-nic"}}`, Want: "201"},
+		{As: "A", Do: "PUT /qos/policies/${p}/dscp_marking_rules/${r}", Body: `{"dscp_marking_rule": {"dscp_mark": 10}}`, Want: "409 QosRuleNotSupported"},
+		{As: "A", Do: "POST /qos/policies/${p}/bandwidth_limit_rules", Body: `{"bandwidth_limit_rule": {"max_kbps": 10}}`, Want: "409 QosRuleNotSupported"},
 	})
 }

@@ -18,6 +18,11 @@ type Driver struct {
 	Physical []string
 }
 
+// Keeper is the part of a mechanism driver from outside the tree that says which rules its hosts keep; asked for by assertion, once.
+type Keeper interface {
+	QoS() Driver
+}
+
 // Parameter is what a driver takes as a parameter of a rule: one of the choices, or without any a number up to Max.
 type Parameter struct {
 	Name    string
