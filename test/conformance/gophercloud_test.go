@@ -130,7 +130,9 @@ func (g gopher) subnets(n string) string {
 		g.t.Errorf("%+v", s)
 	}
 	none := ""
-	s, err = subnets.Update(g.ctx, g.c, s.ID, subnets.UpdateOpts{GatewayIP: &none}).Extract()
+	_, err = subnets.Update(g.ctx, g.c, s.ID, subnets.UpdateOpts{GatewayIP: &none}).Extract()
+	must(g.t, err)
+	s, err = subnets.Get(g.ctx, g.c, s.ID).Extract()
 	must(g.t, err)
 	if s.GatewayIP != "" {
 		g.t.Errorf("%+v", s)

@@ -16,6 +16,7 @@ import (
 	"isospin/internal/ident"
 	"isospin/internal/model"
 	"isospin/internal/service/hostcred"
+	"isospin/internal/store"
 	"isospin/internal/wire"
 	"isospin/test/rig"
 )
@@ -47,7 +48,8 @@ func roles(n int) *wire.Facts {
 // options are those that listening gave.
 func hosts(t *testing.T, options map[string]string, n int) {
 	t.Helper()
-	keeper := hostcred.New(rig.Look(t, options), clock.System{})
+	st := rig.Look(t, options)
+	keeper := hostcred.New(st, clock.System{})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{}, n)
 	t.Cleanup(func() {
@@ -73,5 +75,16 @@ func hosts(t *testing.T, options map[string]string, n int) {
 	defer stop()
 	for _, h := range all {
 		must(t, h.Wait(wait, func(v simulate.View) bool { return v.Synced() }))
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for alive := 0; alive < n*len(roles(1).Agents); <-tick.C { // which the server writes by and by
+		must(t, st.Read(wait, func(tx store.Tx) error {
+			alive = 0
+			return store.Each(wait, tx, store.Q("SELECT id FROM agents WHERE connected = 1"), func(func(...any) error) error {
+				alive++
+				return nil
+			})
+		}))
 	}
 }
