@@ -3,6 +3,7 @@ package assemble
 import (
 	"slices"
 
+	"isospin/internal/apidef"
 	"isospin/internal/apidef/catalogue"
 	"isospin/internal/config"
 	"isospin/internal/service/dns"
@@ -20,6 +21,12 @@ func (k *Core) attributes(c *config.Server, g ml2.Guards) ml2.Guards {
 	g.Ports = append(g.Ports, portattr.Ports{}, pvlan.Ports{Plugin: private}, names)
 	g.PortPages = append(g.PortPages, names)
 	return g
+}
+
+// registry is the API of a server with this configuration.
+func registry(c *config.Server) (*apidef.Registry, error) {
+	on := aliases(c)
+	return apidef.Build(catalogue.Tree(catalogue.Limits{AddressPairs: c.Limits.AddressPairs}), func(alias string) bool { return slices.Contains(on, alias) })
 }
 
 // aliases are the extensions that a server with this configuration answers for.

@@ -135,3 +135,40 @@ func TestVLANTransparency(t *testing.T) {
 		})
 	})
 }
+
+// TestLimitsOfLists: how long lists of subnets and ports may be is configured.
+func TestLimitsOfLists(t *testing.T) {
+	s := isospintest.Start(t, isospintest.Options{Config: map[string]string{
+		"DEFAULT/max_dns_nameservers": "1", "DEFAULT/max_subnet_host_routes": "0", "DEFAULT/max_allowed_address_pair": "1"}})
+	subnet := func(attributes string) string {
+		return subnetOf(`"ip_version": 4, "cidr": "10.0.0.0/24", ` + attributes)
+	}
+	rig.Caller{TB: t, URL: s.URL}.Run(t, rig.Vars{}, []rig.Step{
+		{As: "M", Do: "POST /networks", Body: `{"network": {}}`, Want: "201", Save: "net=network.id"},
+		{As: "M", Do: "POST /subnets", Body: subnet(`"dns_nameservers": ["10.0.0.2", "10.0.0.3"]`), Want: "400 DNSNameServersExhausted"},
+		{As: "M", Do: "POST /subnets", Body: subnet(`"host_routes": [{"destination": "10.9.0.0/24", "nexthop": "10.0.0.9"}]`), Want: "400 HostRoutesExhausted"},
+		{As: "M", Do: "POST /subnets", Body: subnet(`"dns_nameservers": ["10.0.0.2"], "host_routes": []`), Want: "201", Save: "sub=subnet.id"},
+		{As: "M", Do: "PUT /subnets/${sub}", Body: `{"subnet": {"dns_nameservers": ["10.0.0.2", "10.0.0.3"]}}`, Want: "400 DNSNameServersExhausted"},
+		{As: "M", Do: "POST /ports", Body: portOf(`, "allowed_address_pairs": [{"ip_address": "10.0.0.2"}, {"ip_address": "10.0.0.3"}]`), Want: "400 AllowedAddressPairExhausted"},
+		{As: "M", Do: "POST /ports", Body: portOf(`, "allowed_address_pairs": [{"ip_address": "10.0.0.2"}]`), Want: "201"},
+	})
+}
+
+// TestStatusAttributes: what a port says of its uplink and its data plane.
+func TestStatusAttributes(t *testing.T) {
+	everywhere(t, func(t *testing.T, c rig.Caller) {
+		c.Run(t, rig.Vars{}, []rig.Step{
+			{As: "M", Do: "POST /networks", Body: `{"network": {}}`, Want: "201", Save: "net=network.id"},
+			{As: "M", Do: "POST /ports", Body: portOf(``), Want: "201", Save: "p=port.id", Has: "port.propagate_uplink_status = true\nport.data_plane_status = null"},
+			{As: "M", Do: "POST /ports", Body: portOf(`, "propagate_uplink_status": "no"`), Want: "201", Has: "port.propagate_uplink_status = false"},
+			{As: "M", Do: "PUT /ports/${p}", Body: `{"port": {"propagate_uplink_status": false}}`, Want: "200", Has: "port.propagate_uplink_status = false\nport.revision_number = 2"},
+			{As: "M", Do: "PUT /ports/${p}", Body: `{"port": {"propagate_uplink_status": null}}`, Want: "400"},
+			{As: "A", Do: "POST /ports", Body: portOf(`, "data_plane_status": "ACTIVE"`), Want: "400"},
+			{As: "M", Do: "PUT /ports/${p}", Body: `{"port": {"data_plane_status": "DOWN"}}`, Want: "403 PolicyNotAuthorized"},
+			{As: "A", Do: "PUT /ports/${p}", Body: `{"port": {"data_plane_status": "BUILD"}}`, Want: "400"},
+			{As: "A", Do: "PUT /ports/${p}", Body: `{"port": {"data_plane_status": "DOWN"}}`, Want: "200", Has: "port.data_plane_status = \"DOWN\"\nport.status = \"DOWN\""},
+			{As: "M", Do: "GET /ports/${p}", Want: "200", Has: "port.data_plane_status = \"DOWN\""},
+			{As: "A", Do: "PUT /ports/${p}", Body: `{"port": {"data_plane_status": null}}`, Want: "200", Has: "port.data_plane_status = null"},
+		})
+	})
+}

@@ -26,6 +26,7 @@ func TestDNSUsualDomain(t *testing.T) {
 				Has: "port.dns_name = \"\"\nport.dns_assignment = [{\"ip_address\": \"10.0.0.5\", \"hostname\": \"host-10-0-0-5\", \"fqdn\": \"host-10-0-0-5.openstacklocal.\"}, " +
 					"{\"ip_address\": \"2001:db8::5\", \"hostname\": \"host-2001-db8--5\", \"fqdn\": \"host-2001-db8--5.openstacklocal.\"}]"},
 			{As: "M", Do: "PUT /ports/${p}", Body: `{"port": {"dns_name": "-web"}}`, Want: "400"},
+			{As: "M", Do: "PUT /ports/${p}", Body: `{"port": {"dns_name": "<project_id>"}}`, Want: "400"},
 			{As: "M", Do: "PUT /ports/${p}", Body: `{"port": {"dns_assignment": []}}`, Want: "400"},
 			{As: "M", Do: "GET /ports/${p}?fields=dns_name", Want: "200", Has: "port = {\"dns_name\": \"\"}"},
 			{As: "M", Do: "GET /ports/${p}?fields=dns_assignment", Want: "200", Has: "port.dns_assignment.# = 2\nport.id absent"},

@@ -29,6 +29,8 @@ type Config struct {
 	Clock            clock.Clock
 	IDs              ident.Source
 	BaseMAC          net.HardwareAddr
+	// Limits of subnets; nil: Neutron's.
+	Limits *Limits
 	// OfferVLANTransparent and OfferQinQ are vlan_transparent and vlan_qinq.
 	OfferVLANTransparent, OfferQinQ bool
 }

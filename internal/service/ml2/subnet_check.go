@@ -12,11 +12,16 @@ import (
 	"isospin/internal/store"
 )
 
-// Limits of a subnet's lists (max_dns_nameservers and max_subnet_host_routes).
-const (
-	maxNameservers = 5
-	maxHostRoutes  = 20
-)
+// Limits are how long the lists of a subnet may be: max_dns_nameservers and max_subnet_host_routes.
+type Limits struct{ Nameservers, HostRoutes int }
+
+// limits are those of the configuration, else Neutron's.
+func (p *Plugin) limits() Limits {
+	if p.Limits != nil {
+		return *p.Limits
+	}
+	return Limits{Nameservers: 5, HostRoutes: 20}
+}
 
 // minMTU6 is the smallest MTU that IPv6 allows (RFC 8200, section 5).
 const minMTU6 = 1280
@@ -62,7 +67,7 @@ func (p subnets) complete(ctx context.Context, tx store.WriteTx, n *model.Networ
 	} else {
 		s.AllocationPools = defaultPools(s, prefix)
 	}
-	return checkLists(s)
+	return p.checkLists(s)
 }
 
 func (p subnets) checkPrefix(n *model.Network, s *model.Subnet, prefix netip.Prefix) error {
@@ -220,7 +225,8 @@ func checkPools(s *model.Subnet, prefix netip.Prefix) error {
 }
 
 // checkLists judges nameservers, routes and service types.
-func checkLists(s *model.Subnet) error {
+func (p subnets) checkLists(s *model.Subnet) error {
+	limits := p.limits()
 	if s.DNSNameservers == nil {
 		s.DNSNameservers = []string{}
 	}
@@ -230,11 +236,11 @@ func checkLists(s *model.Subnet) error {
 	if s.ServiceTypes == nil {
 		s.ServiceTypes = []string{}
 	}
-	if len(s.DNSNameservers) > maxNameservers {
-		return fault.DNSNameServersExhausted(s.ID, maxNameservers)
+	if len(s.DNSNameservers) > limits.Nameservers {
+		return fault.DNSNameServersExhausted(s.ID, limits.Nameservers)
 	}
-	if len(s.HostRoutes) > maxHostRoutes {
-		return fault.HostRoutesExhausted(s.ID, maxHostRoutes)
+	if len(s.HostRoutes) > limits.HostRoutes {
+		return fault.HostRoutesExhausted(s.ID, limits.HostRoutes)
 	}
 	for _, r := range s.HostRoutes {
 		p, err1 := netip.ParsePrefix(r.Destination)
@@ -282,7 +288,7 @@ func (p subnets) checkUpdate(ctx context.Context, tx store.Tx, cur, s *model.Sub
 	if in.Given("enable_dhcp") && !s.EnableDHCP && (s.IPv6RAMode != nil || s.IPv6AddressMode != nil) {
 		return fault.BadInput("A subnet with ipv6_ra_mode or ipv6_address_mode needs enable_dhcp.")
 	}
-	return checkLists(s)
+	return p.checkLists(s)
 }
 
 // gatewayHolder finds the router port that has the subnet's gateway address, "" without one.
