@@ -118,7 +118,7 @@ func (s *Server) listComputed(w http.ResponseWriter, r *http.Request, e *endpoin
 		if rows, err = q.cut(e, rows); err != nil {
 			return err
 		}
-		links := s.links(r, e, q, rows)
+		links := s.links(r, e, q, len(rows), rows)
 		items, err := s.render(ctx, tx, e, rows, values["fields"])
 		if err != nil {
 			return err

@@ -22,6 +22,7 @@ import (
 // listQuery is the query string of a list, understood.
 type listQuery struct {
 	where   store.Cond
+	below   store.Cond // the parent in the URL
 	sort    []sortKey
 	limit   int
 	marker  string
@@ -342,12 +343,13 @@ func sqlValue(v any) any {
 }
 
 // links are the page links of an answer, or nil. next is given unless a forward page came short, previous unless a
-// reverse page came short (behaviour.md, section 6).
-func (s *Server) links(r *http.Request, e *endpoint, q *listQuery, rows []store.Row) []byte {
+// reverse page came short (behaviour.md, section 6). found is how many rows the page has, rows are those of them that the caller
+// sees: only they are named.
+func (s *Server) links(r *http.Request, e *endpoint, q *listQuery, found int, rows []store.Row) []byte {
 	if !q.paged {
 		return nil
 	}
-	short := len(rows) < q.limit
+	short := found < q.limit
 	var out []link
 	add := func(rel string, i int) {
 		v := r.URL.Query()

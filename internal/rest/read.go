@@ -93,13 +93,13 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, e *endpoint, paren
 			if err := s.parentSeen(ctx, tx, e, parent); err != nil {
 				return err
 			}
-			q.where = store.And(q.where, store.Eq(e.Options.ParentColumn, parent))
+			q.below = store.Eq(e.Options.ParentColumn, parent)
 		}
 		rows, err := s.page(ctx, tx, e, q)
 		if err != nil {
 			return err
 		}
-		links := s.links(r, e, q, rows)
+		found := len(rows)
 		if rows, err = s.filterSeen(ctx, tx, e, rows); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, e *endpoint, paren
 			return err
 		}
 		answer = wrap(e.res.Collection, items)
-		if links != nil {
+		if links := s.links(r, e, q, found, rows); links != nil {
 			answer = appendMember(answer, e.res.Collection+"_links", links)
 		}
 		return nil
@@ -124,7 +124,7 @@ func (s *Server) page(ctx context.Context, tx store.Tx, e *endpoint, q *listQuer
 	if s.Policy.Verdict(principal(ctx), "get_"+e.noun) == policy.Never {
 		return nil, nil // not a refusal: behaviour.md, section 5
 	}
-	visible := s.visible(ctx, e)
+	visible := store.And(s.visible(ctx, e), q.below)
 	where := store.And(q.where, visible)
 	order := q.orderExprs(e, tx.Dialect())
 	if q.marker != "" && q.limit > 0 {

@@ -44,6 +44,8 @@ type recipe struct {
 	change func(n int) map[string]any
 	// common objects are for everybody to see, though not to change.
 	common bool
+	// named objects are hidden from others, but what others see names them by their ids.
+	named bool
 	// why says what keeps a collection without objects of a project; such are left out.
 	why string
 }
@@ -330,7 +332,29 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// text is a value as JSON.
+// TestOneOfEach: of every collection an object can be made; it is found in its list, and alone as in the list.
+func TestOneOfEach(t *testing.T) {
+	r := newRealms(t, "M")[0]
+	for _, collection := range r.owned() {
+		o := r.get(collection)
+		if o.at == "" || collection == "quotas" {
+			continue
+		}
+		var found map[string]any
+		for _, item := range r.c.List(o.at, o.res.Collection) {
+			if slices.Contains([]any{item["id"], item["fixed_port_id"], item["host"], item["network_id"]}, any(o.id)) {
+				found = item
+			}
+		}
+		if found == nil {
+			t.Errorf("%s is not in %s", o.id, o.at)
+		} else if o.path != "" && jsonOf(r.c.Get(o.path, o.res.Name)) != jsonOf(found) {
+			t.Errorf("%s differs alone and in its list:\n%s\n%s", o.path, r.body(o), jsonOf(found))
+		}
+	}
+}
+
+// jsonOf is a value as JSON.
 func jsonOf(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -17,7 +17,7 @@ func recipes() map[string]recipe {
 	type m = map[string]any
 	return map[string]recipe{
 		"subnets": {body: func(w *realm, n int) m {
-			return m{"network_id": w.room("subnets"), "ip_version": 4, "cidr": fmt.Sprintf("10.%d.%d.0/24", n/256, n%256)}
+			return m{"network_id": w.room("subnets"), "ip_version": 4, "enable_dhcp": false, "cidr": fmt.Sprintf("10.%d.%d.0/24", n/256, n%256)}
 		}},
 		"bindings": {as: "A", parent: (*realm).guest, body: func(w *realm, n int) m {
 			w.host(fmt.Sprint("h", n))
@@ -67,7 +67,7 @@ func recipes() map[string]recipe {
 		}, change: func(n int) m { return m{"target_tenant": fmt.Sprintf("%032x", n)} }},
 		"segments": {as: "A", body: func(w *realm, _ int) m { return m{"network_id": w.room("segments"), "network_type": "vxlan"} }},
 		"network_segment_ranges": {as: "A", body: func(_ *realm, n int) m {
-			return m{"network_type": "vxlan", "minimum": 1000000 + 10*n, "maximum": 1000009 + 10*n, "shared": false}
+			return m{"network_type": "gre", "minimum": 1000000 + 10*n, "maximum": 1000009 + 10*n, "shared": false}
 		}},
 		"quotas":          {find: (*realm).quota, change: func(n int) m { return m{"network": 1000 + n} }},
 		"metering_labels": {as: "A"},
@@ -75,9 +75,9 @@ func recipes() map[string]recipe {
 			return m{"direction": "ingress", "remote_ip_prefix": fmt.Sprintf("10.%d.%d.0/24", n/256, n%256)}
 		}},
 		"flavors":                  {as: "A", common: true, body: func(*realm, int) m { return m{"service_type": "L3_ROUTER_NAT"} }},
-		"flavors/service_profiles": {as: "A", find: (*realm).profiled},
+		"flavors/service_profiles": {as: "A", named: true, find: (*realm).profiled},
 		"next_providers":           {why: "computed from flavors"},
-		"service_profiles":         {as: "A", body: func(_ *realm, n int) m { return m{"metainfo": fmt.Sprintf(`{"n": %d}`, n)} }},
+		"service_profiles":         {as: "A", named: true, body: func(_ *realm, n int) m { return m{"metainfo": fmt.Sprintf(`{"n": %d}`, n)} }},
 		"service_providers":        {why: "computed from drivers"},
 
 		"network_ip_availabilities": {find: func(w *realm, _ int) *object {

@@ -1,3 +1,5 @@
+//go:build conformance
+
 package conformance
 
 import (
@@ -114,7 +116,7 @@ func (s *spy) blind(p probe, ids ...string) rig.Answer {
 func secretsOf(r *realm) []string {
 	out := []string{r.secret()}
 	for _, o := range r.all {
-		if len(o.id) >= 32 && !recipes()[o.res.ID()].common && o.res.ID() != "quotas" {
+		if len(o.id) >= 32 && !recipes()[o.res.ID()].common && !recipes()[o.res.ID()].named {
 			out = append(out, o.id)
 		}
 	}
@@ -128,8 +130,8 @@ func TestTenants(t *testing.T) {
 	mine, theirs := realms[0], realms[1]
 	mine.everything()
 	theirs.everything()
-	before := map[*object]string{}
-	for _, o := range mine.all {
+	before, all := map[*object]string{}, slices.Clone(mine.all)
+	for _, o := range all {
 		before[o] = mine.body(o)
 	}
 	var spies []*spy
@@ -137,7 +139,7 @@ func TestTenants(t *testing.T) {
 		spies = append(spies, &spy{t: t, who: role + " of another project", c: mine.c.As(rig.ProjectO, role), secrets: secretsOf(mine), counts: map[int]int{}})
 	}
 	for _, s := range spies {
-		for _, o := range mine.all {
+		for _, o := range all {
 			s.look(mine, o)
 			s.write(mine, o, theirs)
 		}
@@ -145,15 +147,20 @@ func TestTenants(t *testing.T) {
 		t.Log(s.who, s.counts)
 	}
 	own := &spy{t: t, who: "reader of the project", c: mine.c.Who("R"), counts: map[int]int{}}
-	for _, o := range mine.all {
+	for _, o := range all {
 		own.powerless(mine, o)
 	}
 	t.Log(own.who, own.counts)
-	for _, o := range mine.all {
-		if after := mine.body(o); after != before[o] {
+	for _, o := range all {
+		if after := mine.body(o); standing(after) != standing(before[o]) {
 			t.Errorf("%s was\n%s and is\n%s", o.path, before[o], after)
 		}
 	}
+}
+
+// standing leaves out of a body what the server itself goes on to settle: which agents serve a router or a network.
+func standing(body string) string {
+	return regexp.MustCompile(`,"availability_zones":\[[^]]*\]`).ReplaceAllString(body, "")
 }
 
 // look tries all reads of an object.
@@ -179,7 +186,7 @@ func (s *spy) look(r *realm, o *object) {
 			}
 		}
 	}
-	if o.parent != nil {
+	if o.parent != nil && !recipes()[o.parent.res.ID()].common {
 		s.blind(probe{method: "GET", path: o.at}, o.parent.id)
 		if o.path != "" {
 			s.blind(probe{method: "GET", path: o.path}, o.parent.id)
@@ -250,14 +257,19 @@ func writes(r *realm, o *object) []probe {
 		{method: "PUT", path: o.path, body: change},
 		{method: "PUT", path: o.path, body: change, header: map[string]string{"If-Match": "revision_number=0"}},
 		{method: "PUT", path: o.path, body: change, header: map[string]string{"If-Match": "revision_number=77"}},
-		{method: "PUT", path: o.path, body: map[string]any{o.res.Name: map[string]any{}}},
 		{method: "PUT", path: o.path, body: map[string]any{o.res.Name: map[string]any{"project_id": rig.ProjectO}}},
 		{method: "PUT", path: o.path}, {method: "POST", path: o.path, body: change}, {method: "PATCH", path: o.path, body: change},
 		{method: "DELETE", path: o.path, header: map[string]string{"If-Match": "revision_number=77"}}, {method: "DELETE", path: o.path},
 		{method: "PUT", path: o.path + "/tags", body: map[string]any{"tags": []string{"x"}}}, {method: "POST", path: o.path + "/tags", body: map[string]any{"tags": []string{"x"}}},
 		{method: "DELETE", path: o.path + "/tags"}, {method: "PUT", path: o.path + "/tags/x"}, {method: "DELETE", path: o.path + "/tags/x"},
 	}
+	if r.change(o) != nil { // elsewhere an empty update has nothing to change
+		out = append(out, probe{method: "PUT", path: o.path, body: map[string]any{o.res.Name: map[string]any{}}})
+	}
 	for _, a := range o.res.Actions {
+		if a.Method == http.MethodGet {
+			continue
+		}
 		for _, body := range append(deeds()[a.Name], map[string]any{}, nil) {
 			out = append(out, probe{method: a.Method, path: o.path + "/" + a.Name, body: body})
 		}
@@ -300,7 +312,7 @@ func (s *spy) write(r *realm, o *object, own *realm) {
 	}
 	for _, p := range writes(r, o) {
 		try(p, o.id)
-		if o.parent != nil {
+		if o.parent != nil && !recipes()[o.parent.res.ID()].common {
 			try(p, o.parent.id)
 		}
 	}
@@ -320,8 +332,10 @@ func (s *spy) write(r *realm, o *object, own *realm) {
 		}
 	}
 	if o.parent != nil && own.first[o.parent.res.ID()] != nil && o.path != "" { // below a parent of one's own
+		at := own.first[o.parent.res.ID()].path + "/" + o.res.Path
+		s.blind(probe{method: "GET", path: at + "?limit=1&marker=" + o.id}, o.id)
 		for _, method := range []string{"GET", "PUT", "DELETE"} {
-			p := probe{method: method, path: own.first[o.parent.res.ID()].path + "/" + o.res.Path + "/" + o.id}
+			p := probe{method: method, path: at + "/" + o.id}
 			if method == "PUT" {
 				p.body = map[string]any{o.res.Name: r.change(o)}
 			}
@@ -337,7 +351,7 @@ func (s *spy) powerless(r *realm, o *object) {
 	for _, p := range writes(r, o) {
 		a := s.ask(p)
 		plain := p.header == nil && p.body != nil && r.change(o) != nil && strings.Contains(jsonOf(p.body), "changed-")
-		if a.Status < 400 || sees && plain && p.path == o.path && p.method == "PUT" && !o.res.NoUpdate && a.Status != http.StatusForbidden ||
+		if a.Status < 400 && p.method != "GET" || sees && plain && p.path == o.path && p.method == "PUT" && !o.res.NoUpdate && a.Status != http.StatusForbidden ||
 			sees && p.method == "DELETE" && p.header == nil && p.path == o.path && !o.res.NoDelete && a.Status != http.StatusForbidden {
 			s.t.Errorf("%s: %s: %d %.200s", s.who, p, a.Status, a.Body)
 		}
@@ -407,6 +421,9 @@ func (r *realm) aims(a *apidef.Attribute) []*object {
 		return nil
 	}
 	if of := r.refers(strings.TrimSuffix(a.Name, "s")); of != "" && r.first[of] != nil {
+		if recipes()[of].common {
+			return nil
+		}
 		return []*object{r.first[of]}
 	}
 	var out []*object

@@ -182,16 +182,19 @@ func (p Pools) Change(ctx context.Context, tx store.WriteTx, physical string, f 
 			}
 		}
 	}
-	return x.apply(ctx, tx)
+	if slices.Equal(before, x.set) {
+		before = nil // nothing changes but perhaps the configuration: all are looked at
+	}
+	return x.apply(ctx, tx, before)
 }
 
-// apply makes the free ranges what the ranges say.
-func (p pool) apply(ctx context.Context, tx store.WriteTx) error {
+// apply makes the free ranges what the ranges say; those of projects that are as before stay as they are.
+func (p pool) apply(ctx context.Context, tx store.WriteTx, before []ml2.IDRange) error {
 	if err := p.span(ctx, tx, p.name(), p.shared()); err != nil {
 		return err
 	}
 	for _, r := range p.set {
-		if r.Project != "" {
+		if r.Project != "" && !slices.Contains(before, r) {
 			if err := p.span(ctx, tx, owned(r.ID), []Range{{r.Min, r.Max}}); err != nil {
 				return err
 			}
