@@ -104,6 +104,9 @@ func (p *Plugin) Provider(ctx context.Context, tx store.WriteTx, flavor, service
 	if !enabled(f.Enabled) {
 		return servicetype.Provider{}, fault.FlavorDisabled()
 	}
+	if f.ServiceType != serviceType {
+		return servicetype.Provider{}, fault.ServiceProviderNotFound("of flavour "+flavor, serviceType)
+	}
 	_, provider, err := p.first(ctx, tx, flavor)
 	if err == nil && provider.ServiceType != serviceType {
 		err = fault.ServiceProviderNotFound(provider.Name, serviceType)
