@@ -153,11 +153,27 @@ func pools(ctx context.Context, tb testing.TB, tx store.Tx) error {
 	if err != nil {
 		return err
 	}
+	type ownedRange struct{ id, kind, physical string }
+	var owned []ownedRange
+	err = store.Each(ctx, tx, store.Q("SELECT id, network_type, physical_network FROM network_segment_ranges WHERE project_id <> ''"), func(scan func(...any) error) error {
+		var r ownedRange
+		err := scan(&r.id, &r.kind, &r.physical)
+		owned = append(owned, r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	err = store.Each(ctx, tx, store.Q("SELECT network_type, physical_network, segmentation_id FROM segment_claims"), func(scan func(...any) error) error {
 		var kind, physical string
 		var id int64
 		err := scan(&kind, &physical, &id)
 		mark("segment:"+kind+":"+physical, fmt.Sprintf("%032x", id))
+		for _, r := range owned {
+			if r.kind == kind && r.physical == physical {
+				mark("segments:"+r.id, fmt.Sprintf("%032x", id))
+			}
+		}
 		return err
 	})
 	if err != nil {
