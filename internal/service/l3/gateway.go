@@ -283,6 +283,7 @@ func (p *Plugin) apart(ctx context.Context, tx store.Tx, r *model.Router, news [
 	if err != nil {
 		return err
 	}
+	provisional := func(s *model.Subnet) bool { return *s.CIDR == ipam.DelegationPrefix } // its prefix is yet to come
 	for i := range have {
 		h := &have[i]
 		if h.NetworkID == goes || gateway && slices.ContainsFunc(r.ExternalGateways, func(g model.GatewayInfo) bool { return g.NetworkID == h.NetworkID }) &&
@@ -294,7 +295,7 @@ func (p *Plugin) apart(ctx context.Context, tx store.Tx, r *model.Router, news [
 			if h.ID == n.ID {
 				return bad("the router has a port in subnet " + n.ID + " already.")
 			}
-			if ipam.Prefix(h).Overlaps(ipam.Prefix(n)) {
+			if !provisional(h) && !provisional(n) && ipam.Prefix(h).Overlaps(ipam.Prefix(n)) {
 				return bad(fmt.Sprintf("%s of subnet %s overlaps %s of subnet %s, which the router has.", *n.CIDR, n.ID, *h.CIDR, h.ID))
 			}
 		}
