@@ -2,6 +2,8 @@ package assemble
 
 import (
 	"isospin/internal/config"
+	"isospin/internal/document"
+	routerdoc "isospin/internal/document/router"
 	"isospin/internal/service/autoalloc"
 	"isospin/internal/service/l3"
 	"isospin/internal/service/ml2"
@@ -45,6 +47,9 @@ func (r routing) guards(g ml2.Guards) ml2.Guards {
 	g.PortsWritten = append(g.PortsWritten, l3.PortFollower{Plugin: r.routers})
 	return g
 }
+
+// routerDocuments are what hosts are told of routers.
+func (k *Core) routerDocuments() document.Kind { return routerdoc.New(k.Routers.Routers, k.Ports) }
 
 // routingCheckers are their tables for db check.
 func routingCheckers() []store.Checker { return []store.Checker{l3.NewRouters()} }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"testing"
 
+	"isospin/internal/change"
+	routerdoc "isospin/internal/document/router"
 	"isospin/internal/model"
 	"isospin/internal/store"
 	"isospin/internal/wire"
@@ -263,6 +266,55 @@ func TestNetworkHA(t *testing.T) {
 		{As: "A", Do: "GET /networks", Want: "200", Has: "networks.# = 1\nnetworks.0.project_id = \"\""},
 	})
 	c.exact()
+}
+
+// TestRouterDocument: a router's hosts, and they alone, are told what it is.
+func TestRouterDocument(t *testing.T) {
+	c := empty(t, nil)
+	v := rig.Vars{}
+	c.Run(t, v, site())
+	c.join(routerHost{"h1", "", "legacy"})
+	c.Run(t, v, []rig.Step{
+		{As: "M", Do: "POST /routers", Body: `{"router": {"external_gateway_info": {"network_id": "${ext}"}}}`, Want: "201", Save: "r=router.id"},
+		{As: "M", Do: "POST /routers", Body: `{"router": {}}`, Want: "201", Save: "idle=router.id"},
+		{As: "M", Do: "PUT /routers/${r}/add_router_interface", Body: `{"subnet_id": "${sub}"}`, Want: "200", Save: "port=port_id"},
+		{As: "M", Do: "PUT /routers/${r}", Body: `{"router": {"routes": [{"destination": "10.5.0.0/16", "nexthop": "10.0.0.9"}]}}`, Want: "200"},
+	})
+	kind, ctx := routerdoc.New(c.core.Routers.Routers, c.core.Ports), context.Background()
+	err := c.core.Store.Read(ctx, func(tx store.Tx) error {
+		sets := []change.Set{change.NewSet(wire.FamilyHost, "h1"), change.NewSet(wire.FamilyHost, "h2")}
+		members, err := kind.Members(ctx, tx, sets)
+		if err != nil {
+			return err
+		}
+		if len(members[sets[0]]) != 1 || members[sets[0]][0] != v["r"] || len(members[sets[1]]) != 0 {
+			t.Errorf("members: %v", members)
+		}
+		docs, err := kind.Render(ctx, tx, []string{v["r"], v["idle"], "none"})
+		if err != nil {
+			return err
+		}
+		r, ok := docs[v["r"]]
+		if !ok || len(docs) != 1 {
+			t.Fatalf("documents: %v", docs)
+		}
+		doc := r.Body.(*wire.Router) //nolint:errcheck // a test may panic
+		if len(r.Sets) != 1 || r.Sets[0] != sets[0] || len(r.Refs) != 2 || !slices.Contains(r.Refs, change.NewSet(wire.FamilyNetwork, v["net"])) {
+			t.Errorf("sets %v, refs %v", r.Sets, r.Refs)
+		}
+		if len(doc.Ports) != 2 || len(doc.Gateways) != 1 || !doc.Gateways[0].EnableSnat || len(doc.Routes) != 1 || len(doc.Hosts) != 1 || doc.Hosts[0].Host != "h1" {
+			t.Errorf("document: %v", doc)
+		}
+		for _, p := range doc.Ports {
+			if p.Id == v["port"] && (p.DeviceOwner != model.OwnerRouterInterface || len(p.FixedIps) != 1 || p.FixedIps[0].IpAddress != "10.0.0.1") {
+				t.Errorf("interface: %v", p)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestRouterFlavours: a flavour's provider says what its routers are.

@@ -1465,6 +1465,344 @@ func (x *QoSRule) GetBurst() int64 {
 	return 0
 }
 
+// Router: kind "router", in set host:<host> for every host that it was given to. It refers to the networks of its ports, whose
+// subnets and MTUs are documents of their own, and to the QoS policies of its gateways.
+type Router struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Id           string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	AdminStateUp bool                   `protobuf:"varint,2,opt,name=admin_state_up,json=adminStateUp,proto3" json:"admin_state_up,omitempty"`
+	Distributed  bool                   `protobuf:"varint,3,opt,name=distributed,proto3" json:"distributed,omitempty"`
+	Ha           bool                   `protobuf:"varint,4,opt,name=ha,proto3" json:"ha,omitempty"`
+	// The number in VRRP; 0 without ha.
+	VrId int32 `protobuf:"varint,5,opt,name=vr_id,json=vrId,proto3" json:"vr_id,omitempty"`
+	// In order of their ids.
+	Ports []*RouterPort `protobuf:"bytes,6,rep,name=ports,proto3" json:"ports,omitempty"`
+	// In the order of the API: the first is the one that the router shows alone.
+	Gateways         []*RouterGateway `protobuf:"bytes,7,rep,name=gateways,proto3" json:"gateways,omitempty"`
+	Routes           []*HostRoute     `protobuf:"bytes,8,rep,name=routes,proto3" json:"routes,omitempty"`
+	EnableNdpProxy   bool             `protobuf:"varint,9,opt,name=enable_ndp_proxy,json=enableNdpProxy,proto3" json:"enable_ndp_proxy,omitempty"`
+	DefaultRouteBfd  bool             `protobuf:"varint,10,opt,name=default_route_bfd,json=defaultRouteBfd,proto3" json:"default_route_bfd,omitempty"`
+	DefaultRouteEcmp bool             `protobuf:"varint,11,opt,name=default_route_ecmp,json=defaultRouteEcmp,proto3" json:"default_route_ecmp,omitempty"`
+	// The hosts that the router was given to, by name.
+	Hosts         []*RouterHost `protobuf:"bytes,12,rep,name=hosts,proto3" json:"hosts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Router) Reset() {
+	*x = Router{}
+	mi := &file_documents_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Router) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Router) ProtoMessage() {}
+
+func (x *Router) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Router.ProtoReflect.Descriptor instead.
+func (*Router) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Router) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Router) GetAdminStateUp() bool {
+	if x != nil {
+		return x.AdminStateUp
+	}
+	return false
+}
+
+func (x *Router) GetDistributed() bool {
+	if x != nil {
+		return x.Distributed
+	}
+	return false
+}
+
+func (x *Router) GetHa() bool {
+	if x != nil {
+		return x.Ha
+	}
+	return false
+}
+
+func (x *Router) GetVrId() int32 {
+	if x != nil {
+		return x.VrId
+	}
+	return 0
+}
+
+func (x *Router) GetPorts() []*RouterPort {
+	if x != nil {
+		return x.Ports
+	}
+	return nil
+}
+
+func (x *Router) GetGateways() []*RouterGateway {
+	if x != nil {
+		return x.Gateways
+	}
+	return nil
+}
+
+func (x *Router) GetRoutes() []*HostRoute {
+	if x != nil {
+		return x.Routes
+	}
+	return nil
+}
+
+func (x *Router) GetEnableNdpProxy() bool {
+	if x != nil {
+		return x.EnableNdpProxy
+	}
+	return false
+}
+
+func (x *Router) GetDefaultRouteBfd() bool {
+	if x != nil {
+		return x.DefaultRouteBfd
+	}
+	return false
+}
+
+func (x *Router) GetDefaultRouteEcmp() bool {
+	if x != nil {
+		return x.DefaultRouteEcmp
+	}
+	return false
+}
+
+func (x *Router) GetHosts() []*RouterHost {
+	if x != nil {
+		return x.Hosts
+	}
+	return nil
+}
+
+// RouterPort is one port of a router, of a kind by its device_owner.
+type RouterPort struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	DeviceOwner   string                 `protobuf:"bytes,2,opt,name=device_owner,json=deviceOwner,proto3" json:"device_owner,omitempty"`
+	NetworkId     string                 `protobuf:"bytes,3,opt,name=network_id,json=networkId,proto3" json:"network_id,omitempty"`
+	MacAddress    string                 `protobuf:"bytes,4,opt,name=mac_address,json=macAddress,proto3" json:"mac_address,omitempty"`
+	FixedIps      []*FixedIP             `protobuf:"bytes,5,rep,name=fixed_ips,json=fixedIps,proto3" json:"fixed_ips,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RouterPort) Reset() {
+	*x = RouterPort{}
+	mi := &file_documents_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RouterPort) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RouterPort) ProtoMessage() {}
+
+func (x *RouterPort) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RouterPort.ProtoReflect.Descriptor instead.
+func (*RouterPort) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *RouterPort) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RouterPort) GetDeviceOwner() string {
+	if x != nil {
+		return x.DeviceOwner
+	}
+	return ""
+}
+
+func (x *RouterPort) GetNetworkId() string {
+	if x != nil {
+		return x.NetworkId
+	}
+	return ""
+}
+
+func (x *RouterPort) GetMacAddress() string {
+	if x != nil {
+		return x.MacAddress
+	}
+	return ""
+}
+
+func (x *RouterPort) GetFixedIps() []*FixedIP {
+	if x != nil {
+		return x.FixedIps
+	}
+	return nil
+}
+
+// RouterGateway is one way out.
+type RouterGateway struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PortId        string                 `protobuf:"bytes,1,opt,name=port_id,json=portId,proto3" json:"port_id,omitempty"`
+	EnableSnat    bool                   `protobuf:"varint,2,opt,name=enable_snat,json=enableSnat,proto3" json:"enable_snat,omitempty"`
+	QosPolicyId   string                 `protobuf:"bytes,3,opt,name=qos_policy_id,json=qosPolicyId,proto3" json:"qos_policy_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RouterGateway) Reset() {
+	*x = RouterGateway{}
+	mi := &file_documents_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RouterGateway) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RouterGateway) ProtoMessage() {}
+
+func (x *RouterGateway) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RouterGateway.ProtoReflect.Descriptor instead.
+func (*RouterGateway) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *RouterGateway) GetPortId() string {
+	if x != nil {
+		return x.PortId
+	}
+	return ""
+}
+
+func (x *RouterGateway) GetEnableSnat() bool {
+	if x != nil {
+		return x.EnableSnat
+	}
+	return false
+}
+
+func (x *RouterGateway) GetQosPolicyId() string {
+	if x != nil {
+		return x.QosPolicyId
+	}
+	return ""
+}
+
+// RouterHost is one host of a router: its port to speak with the others where the router is highly available, and how much it
+// is preferred.
+type RouterHost struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Host          string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	HaPortId      string                 `protobuf:"bytes,2,opt,name=ha_port_id,json=haPortId,proto3" json:"ha_port_id,omitempty"`
+	Priority      int32                  `protobuf:"varint,3,opt,name=priority,proto3" json:"priority,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RouterHost) Reset() {
+	*x = RouterHost{}
+	mi := &file_documents_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RouterHost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RouterHost) ProtoMessage() {}
+
+func (x *RouterHost) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RouterHost.ProtoReflect.Descriptor instead.
+func (*RouterHost) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *RouterHost) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *RouterHost) GetHaPortId() string {
+	if x != nil {
+		return x.HaPortId
+	}
+	return ""
+}
+
+func (x *RouterHost) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
 var File_documents_proto protoreflect.FileDescriptor
 
 const file_documents_proto_rawDesc = "" +
@@ -1614,7 +1952,41 @@ const file_documents_proto_rawDesc = "" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1c\n" +
 	"\tdirection\x18\x02 \x01(\tR\tdirection\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\x03R\x05value\x12\x14\n" +
-	"\x05burst\x18\x04 \x01(\x03R\x05burstB\x17Z\x15isospin/internal/wireb\x06proto3"
+	"\x05burst\x18\x04 \x01(\x03R\x05burst\"\xd3\x03\n" +
+	"\x06Router\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12$\n" +
+	"\x0eadmin_state_up\x18\x02 \x01(\bR\fadminStateUp\x12 \n" +
+	"\vdistributed\x18\x03 \x01(\bR\vdistributed\x12\x0e\n" +
+	"\x02ha\x18\x04 \x01(\bR\x02ha\x12\x13\n" +
+	"\x05vr_id\x18\x05 \x01(\x05R\x04vrId\x12.\n" +
+	"\x05ports\x18\x06 \x03(\v2\x18.isospin.wire.RouterPortR\x05ports\x127\n" +
+	"\bgateways\x18\a \x03(\v2\x1b.isospin.wire.RouterGatewayR\bgateways\x12/\n" +
+	"\x06routes\x18\b \x03(\v2\x17.isospin.wire.HostRouteR\x06routes\x12(\n" +
+	"\x10enable_ndp_proxy\x18\t \x01(\bR\x0eenableNdpProxy\x12*\n" +
+	"\x11default_route_bfd\x18\n" +
+	" \x01(\bR\x0fdefaultRouteBfd\x12,\n" +
+	"\x12default_route_ecmp\x18\v \x01(\bR\x10defaultRouteEcmp\x12.\n" +
+	"\x05hosts\x18\f \x03(\v2\x18.isospin.wire.RouterHostR\x05hosts\"\xb3\x01\n" +
+	"\n" +
+	"RouterPort\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
+	"\fdevice_owner\x18\x02 \x01(\tR\vdeviceOwner\x12\x1d\n" +
+	"\n" +
+	"network_id\x18\x03 \x01(\tR\tnetworkId\x12\x1f\n" +
+	"\vmac_address\x18\x04 \x01(\tR\n" +
+	"macAddress\x122\n" +
+	"\tfixed_ips\x18\x05 \x03(\v2\x15.isospin.wire.FixedIPR\bfixedIps\"m\n" +
+	"\rRouterGateway\x12\x17\n" +
+	"\aport_id\x18\x01 \x01(\tR\x06portId\x12\x1f\n" +
+	"\venable_snat\x18\x02 \x01(\bR\n" +
+	"enableSnat\x12\"\n" +
+	"\rqos_policy_id\x18\x03 \x01(\tR\vqosPolicyId\"Z\n" +
+	"\n" +
+	"RouterHost\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x1c\n" +
+	"\n" +
+	"ha_port_id\x18\x02 \x01(\tR\bhaPortId\x12\x1a\n" +
+	"\bpriority\x18\x03 \x01(\x05R\bpriorityB\x17Z\x15isospin/internal/wireb\x06proto3"
 
 var (
 	file_documents_proto_rawDescOnce sync.Once
@@ -1628,7 +2000,7 @@ func file_documents_proto_rawDescGZIP() []byte {
 	return file_documents_proto_rawDescData
 }
 
-var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_documents_proto_goTypes = []any{
 	(*Segment)(nil),             // 0: isospin.wire.Segment
 	(*Network)(nil),             // 1: isospin.wire.Network
@@ -1648,7 +2020,11 @@ var file_documents_proto_goTypes = []any{
 	(*AddressGroupEntry)(nil),   // 15: isospin.wire.AddressGroupEntry
 	(*QoSPolicy)(nil),           // 16: isospin.wire.QoSPolicy
 	(*QoSRule)(nil),             // 17: isospin.wire.QoSRule
-	nil,                         // 18: isospin.wire.DHCPNetwork.PortsEntry
+	(*Router)(nil),              // 18: isospin.wire.Router
+	(*RouterPort)(nil),          // 19: isospin.wire.RouterPort
+	(*RouterGateway)(nil),       // 20: isospin.wire.RouterGateway
+	(*RouterHost)(nil),          // 21: isospin.wire.RouterHost
+	nil,                         // 22: isospin.wire.DHCPNetwork.PortsEntry
 }
 var file_documents_proto_depIdxs = []int32{
 	0,  // 0: isospin.wire.Network.segments:type_name -> isospin.wire.Segment
@@ -1656,15 +2032,20 @@ var file_documents_proto_depIdxs = []int32{
 	4,  // 2: isospin.wire.Port.fixed_ips:type_name -> isospin.wire.FixedIP
 	5,  // 3: isospin.wire.Port.allowed_address_pairs:type_name -> isospin.wire.AddressPair
 	8,  // 4: isospin.wire.Port.sub_ports:type_name -> isospin.wire.SubPort
-	18, // 5: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
+	22, // 5: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
 	4,  // 6: isospin.wire.Reservation.fixed_ips:type_name -> isospin.wire.FixedIP
 	6,  // 7: isospin.wire.Reservation.options:type_name -> isospin.wire.DHCPOption
 	17, // 8: isospin.wire.QoSPolicy.rules:type_name -> isospin.wire.QoSRule
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	19, // 9: isospin.wire.Router.ports:type_name -> isospin.wire.RouterPort
+	20, // 10: isospin.wire.Router.gateways:type_name -> isospin.wire.RouterGateway
+	2,  // 11: isospin.wire.Router.routes:type_name -> isospin.wire.HostRoute
+	21, // 12: isospin.wire.Router.hosts:type_name -> isospin.wire.RouterHost
+	4,  // 13: isospin.wire.RouterPort.fixed_ips:type_name -> isospin.wire.FixedIP
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_documents_proto_init() }
@@ -1678,7 +2059,7 @@ func file_documents_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_documents_proto_rawDesc), len(file_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

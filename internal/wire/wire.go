@@ -32,6 +32,7 @@ const (
 	KindMember      = "sgmember"
 	KindAddress     = "agaddr"
 	KindQoS         = "qos"
+	KindRouter      = "router"
 )
 
 // The families of sets.
@@ -76,6 +77,8 @@ func New(kind string) proto.Message {
 		return &SecurityGroupMember{}
 	case KindAddress:
 		return &AddressGroupEntry{}
+	case KindRouter:
+		return &Router{}
 	case KindQoS:
 		return &QoSPolicy{}
 	}
@@ -86,7 +89,7 @@ func New(kind string) proto.Message {
 func Reads() map[string]uint32 {
 	return map[string]uint32{
 		KindNetwork: 1, KindSubnet: 1, KindPort: 1, KindForward: 1, KindDHCP: 1,
-		KindReservation: 1, KindGroup: 1, KindRule: 1, KindMember: 1, KindAddress: 1, KindQoS: 1,
+		KindReservation: 1, KindGroup: 1, KindRule: 1, KindMember: 1, KindAddress: 1, KindQoS: 1, KindRouter: 1,
 	}
 }
 

@@ -31,9 +31,6 @@ func Schedulers() map[string]Scheduler {
 	return map[string]Scheduler{"ChanceScheduler": Chance, "LeastRoutersScheduler": LeastFirst, "AZLeastRoutersScheduler": LeastZones}
 }
 
-// KindRouter is the kind of a router's document.
-const KindRouter = "router"
-
 // States of a highly available router on a host; "" until the host said one.
 const (
 	stateActive  = "active"
@@ -63,7 +60,7 @@ func seats(ctx context.Context, tx store.Tx, router string) ([]seat, error) {
 func (p *Plugin) Dirty(ctx context.Context, tx store.WriteTx, router string) error {
 	rows, err := seats(ctx, tx, router)
 	for _, s := range rows {
-		tx.Changed(change.Key{Kind: KindRouter, ID: router}, change.NewSet(wire.FamilyHost, s.host))
+		tx.Changed(change.Key{Kind: wire.KindRouter, ID: router}, change.NewSet(wire.FamilyHost, s.host))
 	}
 	return err
 }
@@ -295,7 +292,7 @@ func (p *Plugin) displace(ctx context.Context, tx store.WriteTx, r *model.Router
 
 // unseat takes a router from a host.
 func (p *Plugin) unseat(ctx context.Context, tx store.WriteTx, router string, s seat) error {
-	tx.Changed(change.Key{Kind: KindRouter, ID: router}, change.NewSet(wire.FamilyHost, s.host))
+	tx.Changed(change.Key{Kind: wire.KindRouter, ID: router}, change.NewSet(wire.FamilyHost, s.host))
 	if s.port != "" {
 		if err := p.drop(ctx, tx, s.port); err != nil {
 			return err
