@@ -6,8 +6,6 @@ package dns
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"isospin/internal/fault"
@@ -67,65 +65,65 @@ func (p Ports) Guard(_ context.Context, _ store.WriteTx, w service.Write[model.P
 	return nil
 }
 
-// assignment is a name and an address under which a port is known.
-type assignment struct {
-	IPAddress string `json:"ip_address"`
-	Hostname  string `json:"hostname"`
-	FQDN      string `json:"fqdn"`
-}
-
-// Splice adds dns_assignment. No statement.
+// Splice adds dns_assignment: the names and addresses under which a port is known. No statement.
 func (p Ports) Splice(_ context.Context, _ store.Tx, page *rest.Page) error {
 	if !page.Wants("dns_assignment") {
 		return nil
 	}
 	for i := range page.Rows {
-		raw, err := p.assignments(page, i)
-		if err != nil {
-			return err
+		addresses, _ := page.Member(i, "fixed_ips")
+		name := []byte{}
+		if p.named() {
+			raw, _ := page.Member(i, "dns_name")
+			name = bytes.Trim(raw, `"`)
 		}
-		page.Splice(i, "dns_assignment", raw)
+		page.Splice(i, "dns_assignment", p.assignments(addresses, name))
 	}
 	return nil
 }
 
-func (p Ports) assignments(page *rest.Page, i int) ([]byte, error) {
-	addresses, ok := page.Member(i, "fixed_ips")
-	if !ok || bytes.Equal(addresses, []byte("[]")) {
-		return []byte("[]"), nil
-	}
-	var fixed []model.FixedIP
-	if err := json.Unmarshal(addresses, &fixed); err != nil {
-		return nil, fmt.Errorf("dns: addresses of a port: %w", err)
-	}
-	name := ""
-	if raw, ok := page.Member(i, "dns_name"); ok && p.named() {
-		if err := json.Unmarshal(raw, &name); err != nil {
-			return nil, fmt.Errorf("dns: name of a port: %w", err)
+// assignments writes the list by hand, out of the body's own text: neither addresses nor names hold what JSON escapes, and lists
+// of ports are long.
+func (p Ports) assignments(addresses, name []byte) []byte {
+	key := []byte(`"ip_address":"`)
+	out := append(make([]byte, 0, 96+len(addresses)), '[')
+	for {
+		i := bytes.Index(addresses, key)
+		if i < 0 {
+			return append(out, ']')
 		}
+		ip, rest, ok := bytes.Cut(addresses[i+len(key):], []byte{'"'})
+		if !ok {
+			return append(out, ']')
+		}
+		addresses = rest
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, `{"ip_address":"`...), ip...), `","hostname":"`...)
+		out = append(appendName(out, name, ip), `","fqdn":"`...)
+		out = appendName(out, name, ip)
+		if p.domain != "" && out[len(out)-1] != '.' {
+			out = append(append(out, '.'), p.domain...)
+		}
+		out = append(out, `"}`...)
 	}
-	out := make([]assignment, len(fixed))
-	for i, f := range fixed {
-		out[i] = p.assign(name, f.IPAddress)
-	}
-	raw, err := json.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("dns: %w", err)
-	}
-	return raw, nil
 }
 
-func (p Ports) assign(name, ip string) assignment {
-	a := assignment{IPAddress: ip, Hostname: name}
-	if name == "" {
-		a.Hostname = Host(ip)
+// appendName writes what a port is called, by its address where it has no name.
+func appendName(to, name, ip []byte) []byte {
+	if len(name) > 0 {
+		return append(to, name...)
 	}
-	a.FQDN = a.Hostname
-	if p.domain != "" && !strings.HasSuffix(a.FQDN, ".") {
-		a.FQDN += "." + p.domain
+	to = append(to, "host-"...)
+	for _, c := range ip {
+		if c == '.' || c == ':' {
+			c = '-'
+		}
+		to = append(to, c)
 	}
-	return a
+	return to
 }
 
 // Host is how a port without a name is called, by its address.
-func Host(ip string) string { return "host-" + strings.NewReplacer(".", "-", ":", "-").Replace(ip) }
+func Host(ip string) string { return string(appendName(nil, nil, []byte(ip))) }
