@@ -72,3 +72,5 @@ CREATE INDEX auto_allocated_topologies_router ON auto_allocated_topologies (rout
 -- '1' for the network that such topologies lead out through, of which there is one at most.
 ALTER TABLE networks ADD COLUMN default_external {{.Key 8}};
 CREATE UNIQUE INDEX networks_default_external ON networks (default_external);
+-- External networks of before show is_default too.
+UPDATE networks SET body = REPLACE(body, '"router:external":true', '"router:external":true,"is_default":false');
