@@ -344,18 +344,25 @@ func (s *spy) write(r *realm, o *object, own *realm) {
 	}
 }
 
-// powerless: a reader of the project sees what a member sees and gets a refusal for every write.
-func (s *spy) powerless(r *realm, o *object) {
+// refused: whoever sees an object but may not change it gets a 403 for each update and its deletion, and a refusal for all else.
+func (s *spy) refused(r *realm, o *object) (sees bool) {
 	s.t.Helper()
-	sees := o.path != "" && s.ask(probe{method: "GET", path: o.path}).Status == http.StatusOK
+	sees = o.path != "" && s.ask(probe{method: "GET", path: o.path}).Status == http.StatusOK
 	for _, p := range writes(r, o) {
 		a := s.ask(p)
-		plain := p.header == nil && p.body != nil && r.change(o) != nil && strings.Contains(jsonOf(p.body), "changed-")
-		if a.Status < 400 && p.method != "GET" || sees && plain && p.path == o.path && p.method == "PUT" && !o.res.NoUpdate && a.Status != http.StatusForbidden ||
-			sees && p.method == "DELETE" && p.header == nil && p.path == o.path && !o.res.NoDelete && a.Status != http.StatusForbidden {
+		update := p.method == "PUT" && p.header == nil && p.path == o.path && !o.res.NoUpdate && strings.Contains(jsonOf(p.body), "changed-")
+		remove := p.method == "DELETE" && p.header == nil && p.path == o.path && !o.res.NoDelete
+		if a.Status < 400 || sees && (update || remove) && a.Status != http.StatusForbidden {
 			s.t.Errorf("%s: %s: %d %.200s", s.who, p, a.Status, a.Body)
 		}
 	}
+	return sees
+}
+
+// powerless: a reader of the project sees what a member sees and gets a refusal for every write.
+func (s *spy) powerless(r *realm, o *object) {
+	s.t.Helper()
+	sees := s.refused(r, o)
 	if rec := recipes()[o.res.ID()]; rec.find == nil && o.at != "" && o == r.first[o.res.ID()] {
 		attributes := r.attributes(o.res.ID())
 		delete(attributes, "project_id")
@@ -364,6 +371,61 @@ func (s *spy) powerless(r *realm, o *object) {
 			s.t.Errorf("%s: %s: %d %.200s", s.who, p, a.Status, a.Body)
 		}
 	}
+}
+
+// TestShared: what is shared with a project is seen and used by it, and changed by nobody but its owner; what hangs on it and is
+// not shared stays hidden, also where it stands in the way.
+func TestShared(t *testing.T) {
+	type m = map[string]any
+	mine := newRealms(t, "M")[0]
+	shared := map[string]string{"network": "networks", "security_group": "security_groups", "address_scope": "address_scopes", "subnetpool": "subnetpools",
+		"address_group": "address_groups", "qos_policy": "policies"}
+	before := map[*object]string{}
+	for kind, collection := range shared {
+		o := mine.get(collection)
+		mine.must("POST", "/rbac-policies", m{"rbac_policy": m{"object_type": kind, "object_id": o.id, "action": "access_as_shared", "target_tenant": rig.ProjectO}}, 201)
+	}
+	network := mine.get("networks")
+	subnet := mine.post("subnets", nil, m{"network_id": network.id, "ip_version": 4, "cidr": "172.30.0.0/24"}, "")
+	port := mine.post("ports", nil, m{"network_id": network.id, "name": mine.secret() + "-port", "mac_address": "fa:16:3e:00:00:55", "fixed_ips": []any{m{"ip_address": "172.30.0.55"}}}, "")
+	mine.must("PUT", mine.get("subnetpools").path, m{"subnetpool": m{"address_scope_id": mine.id("address_scopes")}}, 200)
+	for _, collection := range shared {
+		before[mine.get(collection)] = mine.body(mine.get(collection))
+	}
+	before[subnet], before[port] = mine.body(subnet), mine.body(port)
+	s := &spy{t: t, who: "member of a project that it is shared with", c: mine.c.Who("O"), counts: map[int]int{}}
+	for o := range before {
+		if sees := s.refused(mine, o); sees == (o == port) {
+			t.Errorf("%s is seen: %v", o.path, sees)
+		}
+	}
+	s.secrets = []string{port.id, mine.secret() + "-port"}
+	for _, c := range []struct {
+		path   string
+		body   m
+		status int
+	}{
+		{"/ports", m{"port": m{"network_id": network.id}}, 201},
+		{"/ports", m{"port": m{"network_id": network.id, "fixed_ips": []any{m{"subnet_id": subnet.id}}, "security_groups": []any{mine.id("security_groups")}}}, 201},
+		{"/ports", m{"port": m{"network_id": network.id, "fixed_ips": []any{m{"ip_address": "172.30.0.55"}}}}, 403},
+		{"/ports", m{"port": m{"network_id": network.id, "mac_address": "fa:16:3e:00:00:55"}}, 403},
+		{"/subnets", m{"subnet": m{"network_id": network.id, "ip_version": 4, "cidr": "172.30.0.0/25"}}, 403},
+		{"/security-group-rules", m{"security_group_rule": m{"security_group_id": mine.id("security_groups"), "direction": "ingress"}}, 403},
+		{"/subnetpools", m{"subnetpool": m{"name": "n", "prefixes": []any{"10.99.0.0/24"}, "address_scope_id": mine.id("address_scopes")}}, 201},
+	} {
+		if a := s.ask(probe{method: "POST", path: c.path, body: c.body}); a.Status != c.status {
+			t.Errorf("%s: POST %s %s: %d %s", s.who, c.path, jsonOf(c.body), a.Status, a.Body)
+		}
+	}
+	for _, path := range []string{"/ports", "/ports?network_id=" + network.id, "/ports?fixed_ips=ip_address=172.30.0.55", "/ports?mac_address=fa:16:3e:00:00:55", network.path, subnet.path} {
+		s.ask(probe{method: "GET", path: path})
+	}
+	for o, was := range before {
+		if is := mine.body(o); standing(is) != standing(was) {
+			t.Errorf("%s was\n%s and is\n%s", o.path, was, is)
+		}
+	}
+	t.Log(s.counts)
 }
 
 // lure tries creates and updates of the spy's own objects that refer to another project's.

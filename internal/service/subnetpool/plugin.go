@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"isospin/internal/auth"
 	"isospin/internal/clock"
 	"isospin/internal/fault"
 	"isospin/internal/ident"
@@ -116,17 +115,6 @@ func (sharedSplicer) Splice(ctx context.Context, tx store.Tx, page *rest.Page) e
 	return nil
 }
 
-// mayUse tells whether the caller may use an object: its own, shared with it, or any for administrators and for writes that
-// no request makes.
-func mayUse(ctx context.Context, tx store.Tx, id, owner string) (bool, error) {
-	caller := auth.From(ctx)
-	if caller == nil || caller.HasRole(auth.RoleAdmin) || caller.ProjectID == owner {
-		return true, nil
-	}
-	shared, err := sharing.Shared(ctx, tx, []string{id})
-	return shared[id], err
-}
-
 // scopes is the controller of address scopes.
 type scopes struct{ *Plugin }
 
@@ -180,7 +168,7 @@ func (p scopes) Delete(ctx context.Context, tx store.WriteTx, cur model.AddressS
 	return p.Scopes.Delete(ctx, tx, cur.ID)
 }
 
-// join checks that a pool may be in its scope: the scope is the caller's, of its IP version, and no other pool there has its
+// join checks that a pool may be in its scope: the scope is the caller's or shared with it (neutron/db/db_base_plugin_v2.py), of its IP version, and no other pool there has its
 // addresses. The scope's row is kept, so that two pools that come at once see each other.
 func (p *Plugin) join(ctx context.Context, tx store.WriteTx, pool *model.SubnetPool) error {
 	if pool.AddressScopeID == nil {
@@ -193,17 +181,12 @@ func (p *Plugin) join(ctx context.Context, tx store.WriteTx, pool *model.SubnetP
 	if err != nil {
 		return err
 	}
-	caller := auth.From(ctx)
-	own := caller == nil || caller.HasRole(auth.RoleAdmin) || caller.ProjectID == s.ProjectID
-	if !own {
-		seen, err := mayUse(ctx, tx, s.ID, s.ProjectID)
-		if err == nil && !seen {
-			err = fault.AddressScopeNotFound(s.ID)
-		}
-		if err != nil {
-			return err
-		}
-		return fault.IllegalSubnetPoolAssociationToAddressScope(pool.ID, s.ID)
+	usable, err := sharing.Usable(ctx, tx, s.ProjectID, s.ID)
+	if err == nil && !usable {
+		err = fault.AddressScopeNotFound(s.ID)
+	}
+	if err != nil {
+		return err
 	}
 	if s.IPVersion != pool.IPVersion {
 		return fault.IllegalSubnetPoolIpVersionAssociationToAddressScope(pool.ID, s.ID)

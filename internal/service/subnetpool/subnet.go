@@ -13,6 +13,7 @@ import (
 	"isospin/internal/rest"
 	"isospin/internal/service/ipam"
 	"isospin/internal/service/ml2"
+	"isospin/internal/service/sharing"
 	"isospin/internal/store"
 )
 
@@ -61,7 +62,7 @@ func (p *Plugin) Take(ctx context.Context, tx store.WriteTx, s *model.Subnet, ot
 	if err != nil {
 		return err
 	}
-	if ok, err := mayUse(ctx, tx, pool.ID, pool.ProjectID); err != nil || !ok {
+	if ok, err := sharing.Usable(ctx, tx, pool.ProjectID, pool.ID); err != nil || !ok {
 		if err == nil {
 			err = fault.SubnetPoolNotFound(pool.ID)
 		}
@@ -82,7 +83,7 @@ func (p *Plugin) usual(ctx context.Context, tx store.Tx, version int64) (string,
 	if err != nil || len(rows) == 0 {
 		return "", err
 	}
-	ok, err := mayUse(ctx, tx, rows[0].ID, rows[0].ProjectID)
+	ok, err := sharing.Usable(ctx, tx, rows[0].ProjectID, rows[0].ID)
 	if !ok {
 		return "", err
 	}
