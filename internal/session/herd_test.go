@@ -137,16 +137,19 @@ func oneMember(t *testing.T, hosts, members int) {
 	all(c, hs, func(v simulate.View) bool {
 		return v.Synced() && v.Sets()["sgm:"+g] == members && v.Sets()["net:"+n] == 1+hosts
 	})
+	// One more member, on no host at all, so that nothing but the membership changes. A first one that everybody has seen says that
+	// what the ports above made dirty has all been told.
+	elsewhere := s.Network(model.TypeVXLAN, 12)
+	s.Port(elsewhere, func(p *model.Port) { p.SecurityGroups = []string{g} })
+	all(c, hs, holdsAtLeast("sgm:"+g, members+1))
 	before := make([]simulate.Counts, hosts)
 	for i, h := range hs {
 		before[i] = h.Counts()
 	}
 	idle := other.Counts()
-
-	// One more member, on no host at all, so that nothing but the membership changes.
 	start := time.Now()
-	s.Port(s.Network(model.TypeVXLAN, 12), func(p *model.Port) { p.SecurityGroups = []string{g} })
-	all(c, hs, holdsAtLeast("sgm:"+g, members+1))
+	s.Port(elsewhere, func(p *model.Port) { p.SecurityGroups = []string{g} })
+	all(c, hs, holdsAtLeast("sgm:"+g, members+2))
 	t.Logf("%d hosts knew of the new member after %v", hosts, time.Since(start))
 	for i, h := range hs {
 		got := h.Counts()
