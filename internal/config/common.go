@@ -11,7 +11,7 @@ type Host struct {
 	Host      string `option:"host" computed:"the machine's name" help:"The name by which agents, bindings and schedulers know this machine. Nova must use the same."`
 	StatePath string `option:"state_path" default:"/var/lib/neutron" help:"Read for the sake of $state_path in other values. Isospin's own files are in [isospin] state_dir."`
 	MTU       int    `option:"global_physnet_mtu" default:"1500" min:"68" max:"65535" deprecated:"segment_mtu" help:"MTU of the physical networks underneath; the MTU of a network is derived from it. [ml2] physical_network_mtus holds exceptions."`
-	DNSDomain string `option:"dns_domain" default:"openstacklocal" help:"Domain of the names that DHCP and DNS give to ports."`
+	DNSDomain string `option:"dns_domain" default:"openstacklocal" help:"Domain of the names that DHCP and DNS give to ports. While it is openstacklocal or empty, a port's dns_name is not kept."`
 }
 
 // DHCP is what servers promise and agents hand out.

@@ -1377,9 +1377,9 @@ func FipInUseByPortForwarding(id any) *Fault {
 	return Newf(Conflict, "FipInUseByPortForwarding", "Floating IP %[1]v has forwarded ports.", id)
 }
 
-// PortHasBindingFloatingIP is PortHasBindingFloatingIP (409): No ports of floating IP {address} ({id}) can be forwarded to {fixed} of port {port}: a floating IP leads to the port already.
-func PortHasBindingFloatingIP(address, id, fixed, port any) *Fault {
-	return Newf(Conflict, "PortHasBindingFloatingIP", "No ports of floating IP %[1]v (%[2]v) can be forwarded to %[3]v of port %[4]v: a floating IP leads to the port already.", address, id, fixed, port)
+// PortHasBindingFloatingIP is PortHasBindingFloatingIP (409): Nothing can be forwarded to {fixed} of port {port}: floating IP {address} ({id}) leads to the port already.
+func PortHasBindingFloatingIP(fixed, port, address, id any) *Fault {
+	return Newf(Conflict, "PortHasBindingFloatingIP", "Nothing can be forwarded to %[1]v of port %[2]v: floating IP %[3]v (%[4]v) leads to the port already.", fixed, port, address, id)
 }
 
 // ConntrackHelperNotFound is ConntrackHelperNotFound (404): Conntrack helper {id} could not be found.
