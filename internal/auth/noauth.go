@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
 )
 
 // NoAuth believes what the headers say: X-Project-Id (or X-Tenant-Id), X-User-Id and X-Roles, with the names
@@ -13,7 +14,10 @@ import (
 // auth_strategy noauth. The zero value is ready for use.
 type NoAuth struct{}
 
-// Authenticate never fails.
+// maxProjectID is how many characters of a project's id rows hold, as project_id says in every definition.
+const maxProjectID = 255
+
+// Authenticate refuses a project alone that no database could hold: longer than the columns for projects, or not UTF-8.
 func (NoAuth) Authenticate(r *http.Request) (*Principal, error) {
 	h := r.Header
 	p := &Principal{
@@ -28,6 +32,9 @@ func (NoAuth) Authenticate(r *http.Request) (*Principal, error) {
 		ServiceUserID:    first(h, "X-Service-User-Id"),
 		ServiceProjectID: first(h, "X-Service-Project-Id"),
 		ServiceRoles:     split(first(h, "X-Service-Roles")),
+	}
+	if utf8.RuneCountInString(p.ProjectID) > maxProjectID || !utf8.ValidString(p.ProjectID) {
+		return nil, Unauthenticated()
 	}
 	p.Roles = split(first(h, "X-Roles", "X-Role"))
 	if len(p.Roles) == 0 {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"isospin/internal/fault"
@@ -34,6 +35,21 @@ func TestNoAuth(t *testing.T) {
 		p, err := NoAuth{}.Authenticate(r)
 		if err != nil || p.ProjectID != c.project || p.UserID != c.user || !slices.Equal(p.Roles, c.roles) || !slices.Equal(p.ServiceRoles, c.service) {
 			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+}
+
+// TestNoAuthProjects: an id that a row could not hold, or that would be another in the row's body, is nobody's.
+func TestNoAuthProjects(t *testing.T) {
+	for id, fits := range map[string]bool{
+		strings.Repeat("p", 255): true, strings.Repeat("é", 255): true, "x y": true,
+		strings.Repeat("p", 256): false, strings.Repeat("é", 256): false, "\xff\xfe": false, "p\x80": false,
+	} {
+		r := httptest.NewRequest("POST", "/v2.0/networks", nil)
+		r.Header.Set("X-Project-Id", id)
+		p, err := NoAuth{}.Authenticate(r)
+		if fits && (err != nil || p.ProjectID != id) || !fits && fault.Of(err).Kind != fault.Unauthenticated {
+			t.Errorf("%.20q of %d bytes: %v", id, len(id), err)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func subnetpools() apidef.Resource {
 		Standard: true, Taggable: true, Quota: true, NoBulk: true,
 		Attributes: []apidef.Attribute{
 			{Name: "id", Doc: "The identifier, given by the server.", Type: types.UUID(), Filter: true, Sort: true},
-			{Name: "name", Doc: "A name for people; it need not be unique.", Type: types.NotEmptyName(0), Post: apidef.Required, Put: apidef.Optional, Filter: true, Sort: true},
+			{Name: "name", Doc: "A name for people; it need not be unique.", Type: types.NotEmptyName(255), Post: apidef.Required, Put: apidef.Optional, Filter: true, Sort: true},
 			{Name: "tenant_id", Doc: "The project that owns the object, by its older name; project_id always has the same value.", Type: types.String(255), Post: apidef.Optional, Default: apidef.Unspecified, Filter: true, Sort: true, PolicyKey: true},
 			{Name: "prefixes", Doc: "The ranges that subnets are cut from.", Type: types.CIDRList(), Post: apidef.Required, Put: apidef.Optional},
 			{Name: "default_quota", Doc: "How much of the pool one project may have.", Type: types.NonNegative(), Post: apidef.Optional, Put: apidef.Optional, Default: apidef.Unspecified, Filter: true, Sort: true},
