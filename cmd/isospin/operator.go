@@ -54,7 +54,7 @@ func upCommand() *cobra.Command {
 		}}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&memory, "memory", false, "keep the database in memory")
-	cmd.Flags().StringVar(&api, "api", "", "address:port of the API (default 127.0.0.1:9696)")
+	cmd.Flags().StringVar(&api, "api", "", "address:port of the API (default 127.0.0.1:9696; with Keystone 0.0.0.0:9696)")
 	cmd.Flags().StringVar(&auth, "auth", "", authHelp)
 	cmd.Flags().StringVar(&agent, "agent", "auto", "auto, off or required")
 	return cmd

@@ -38,3 +38,17 @@ func TestListenOnASocket(t *testing.T) {
 		t.Errorf("the file holds %q, %v", text, err)
 	}
 }
+
+// TestPlaceCanBeCopied: what is printed when the API listens is a URL that a client can use.
+func TestPlaceCanBeCopied(t *testing.T) {
+	for listens, want := range map[string]string{
+		"127.0.0.1:9696": "http://127.0.0.1:9696",
+		"[::1]:80":       "http://[::1]:80",
+		"[::]:9696":      "http://127.0.0.1:9696 and all addresses of this machine",
+		"0.0.0.0:9696":   "http://127.0.0.1:9696 and all addresses of this machine",
+	} {
+		if got := place(listens); got != want {
+			t.Errorf("%s: %q, want %q", listens, got, want)
+		}
+	}
+}

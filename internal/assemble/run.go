@@ -211,7 +211,7 @@ func RunServer(ctx context.Context, c *config.Server, env Env, out io.Writer, ex
 	}
 	g := &lifecycle.Group{Log: env.Log}
 	g.Add(s.Parts()...)
-	g.Add(announce(out, "isospin server: the API is at http://"+s.Address()))
+	g.Add(announce(out, "isospin server: the API is at "+place(s.Address())))
 	return errors.Join(g.Run(ctx, Grace), s.Close())
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -101,9 +102,18 @@ func (s *Server) ownAgent(ctx context.Context, ac *config.Agent) (*Agent, error)
 	return NewAgent(ac, s.env, e, nil)
 }
 
+// place is the URL of a listener for people to copy; nobody can copy "all addresses".
+func place(listens string) string {
+	at, err := netip.ParseAddrPort(listens)
+	if err != nil || !at.Addr().IsUnspecified() {
+		return "http://" + listens
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d and all addresses of this machine", at.Port())
+}
+
 // greeting is the line and the two exports that `up` prints when it is ready.
 func (s *Server) greeting(agentOff error) string {
-	line := "isospin: the API is at http://" + s.Address()
+	line := "isospin: the API is at " + place(s.Address())
 	if agentOff != nil {
 		line += fmt.Sprintf(" (no agent on this host: %v)", agentOff)
 	} else {
