@@ -43,6 +43,7 @@ type List struct {
 	Limit    int // 0: all
 	Offset   int
 	Lock     bool // keep the rows until the commit, for the reader alone; in writing transactions
+	Share    bool // keep the rows until the commit as they are, for any number of readers; in writing transactions
 }
 
 // Rows is the part of Table that does not depend on T, for code that serves every resource alike.

@@ -195,8 +195,11 @@ func (l List) query(head string, d Dialect) Query {
 		b.WriteString(" LIMIT ? OFFSET ?")
 		args = append(args[:len(args):len(args)], limit, int64(l.Offset))
 	}
-	if l.Lock {
+	switch {
+	case l.Lock:
 		b.WriteString(d.ForUpdate(false))
+	case l.Share:
+		b.WriteString(d.ForShare())
 	}
 	return Query{SQL: b.String(), Args: args}
 }

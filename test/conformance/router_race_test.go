@@ -76,6 +76,8 @@ func TestRouterRace(t *testing.T) {
 			}
 			rig.Exact(t, st)
 		}
+		insideOut(t, c)
+		rig.Exact(t, st)
 		var ha tally
 		var made []string
 		together(8, func(i int) {
@@ -98,4 +100,23 @@ func TestRouterRace(t *testing.T) {
 		}
 		rig.Exact(t, st)
 	})
+}
+
+// insideOut makes networks internal while gateways come onto them: it is the one or the others.
+func insideOut(t *testing.T, c []rig.Caller) {
+	for range 6 {
+		ext := fmt.Sprint(c[0].Make("/networks", "network", map[string]any{"router:external": true})["id"])
+		c[0].Make("/subnets", "subnet", map[string]any{"network_id": ext, "cidr": "198.51.100.0/24", "ip_version": 4})
+		var in, out tally
+		together(8, func(i int) {
+			if i%4 == 3 {
+				in.add(t, c[i%2].Do("PUT", "/networks/"+ext, map[string]any{"network": map[string]any{"router:external": false}}), "inside")
+				return
+			}
+			out.add(t, c[i%2].Do("POST", "/routers", map[string]any{"router": map[string]any{"external_gateway_info": map[string]any{"network_id": ext}}}), "gateway")
+		})
+		if in.n["200"] > 0 && out.n["201"] > 0 || in.n["200"]+in.n["409 ExternalNetworkInUse"] != 2 || out.n["201"]+out.n["400 BadRequest"] != 6 {
+			t.Errorf("inside out: %v, gateways: %v", in.n, out.n)
+		}
+	}
 }

@@ -161,13 +161,14 @@ func project(ctx context.Context) string {
 	return ""
 }
 
-// network reads a network that the caller may see; a fault where there is none. One statement.
-func (p *Plugin) network(ctx context.Context, tx store.Tx, id string) (model.Network, error) {
+// network reads a network that the caller may see, and keeps it as it is until the commit: what leads outside now does so still when the
+// gateway is there. A fault where there is none. One statement.
+func (p *Plugin) network(ctx context.Context, tx store.WriteTx, id string) (model.Network, error) {
 	where := store.Eq("id", id)
 	if !admin(ctx) {
 		where = store.And(where, sharing.Visible(ctx, "network"))
 	}
-	found, err := p.Networks.Find(ctx, tx, store.List{Where: where})
+	found, err := p.Networks.Find(ctx, tx, store.List{Where: where, Share: true})
 	if err == nil && len(found) == 0 {
 		err = fault.NetworkNotFound(id)
 	}
