@@ -118,13 +118,10 @@ func operator(cmd *cobra.Command, f *configFlags, path string, into any) error {
 }
 
 // login finds out where the server of a configuration answers, and takes a token: of its state folder's administrator, or,
-// where the server asks Keystone, of whom OS_CLOUD names.
+// where the server asks Keystone, of whom the environment names.
 func login(ctx context.Context, c *config.Server) (base, token string, err error) {
 	base = "http://" + net.JoinHostPort(c.API.BindHost, fmt.Sprint(c.API.BindPort))
 	if c.API.AuthStrategy == "keystone" {
-		if os.Getenv("OS_CLOUD") == "" {
-			return "", "", errors.New("the server wants Keystone's tokens: set OS_CLIENT_CONFIG_FILE and OS_CLOUD")
-		}
 		client, err := cloud.New(ctx, cloud.Access{URL: base})
 		if err != nil {
 			return "", "", err

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -184,10 +183,10 @@ func (l *Lab) cloud(ctx context.Context, s *state) (*cloud.Client, error) {
 		a.NoAuth = true
 	case "dev":
 		a.Clouds, a.Cloud = l.path("server", "clouds.yaml"), "isospin"
-	default:
-		if os.Getenv("OS_CLOUD") == "" {
-			return nil, errors.New("the lab's server wants Keystone's tokens: set OS_CLIENT_CONFIG_FILE and OS_CLOUD")
-		}
 	}
-	return cloud.New(ctx, a)
+	c, err := cloud.New(ctx, a)
+	if errors.Is(err, cloud.ErrNobody) {
+		err = fmt.Errorf("the lab's server wants Keystone's tokens: %w", err)
+	}
+	return c, err
 }

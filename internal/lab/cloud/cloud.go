@@ -3,11 +3,15 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"time"
 
@@ -26,8 +30,8 @@ type Access struct {
 	// URL is the API's root, without /v2.0; "": what the catalogue says. A catalogue of Keystone's may know another
 	// Networking API than the one that is meant.
 	URL string
-	// Clouds is a clouds.yaml and Cloud an entry of it; both empty: the environment's
-	// (OS_CLIENT_CONFIG_FILE, OS_CLOUD).
+	// Clouds is a clouds.yaml and Cloud an entry of it; both empty: the environment's (OS_CLIENT_CONFIG_FILE and OS_CLOUD,
+	// or an openrc's variables: OS_AUTH_URL, OS_USERNAME ...).
 	Clouds, Cloud string
 	// NoAuth sends requests without a token.
 	NoAuth bool
@@ -47,16 +51,12 @@ func New(ctx context.Context, a Access) (*Client, error) {
 			MoreHeaders: map[string]string{"X-Roles": "admin", "X-User-Id": "lab", "X-Project-Id": "lab"},
 		}}, nil
 	}
-	var options []clouds.ParseOption
-	if a.Clouds != "" {
-		options = append(options, clouds.WithLocations(a.Clouds), clouds.WithCloudName(a.Cloud))
-	}
-	auth, endpoint, tls, err := clouds.Parse(options...)
+	auth, endpoint, trust, err := a.credentials()
 	if err != nil {
-		return nil, fmt.Errorf("read clouds.yaml: %w", err)
+		return nil, err
 	}
 	auth.AllowReauth = true
-	provider, err := config.NewProviderClient(ctx, auth, config.WithTLSConfig(tls))
+	provider, err := config.NewProviderClient(ctx, auth, config.WithTLSConfig(trust))
 	if err != nil {
 		return nil, fmt.Errorf("ask for a token: %w", err)
 	}
@@ -68,6 +68,65 @@ func New(ctx context.Context, a Access) (*Client, error) {
 		return nil, fmt.Errorf("find the network service: %w", err)
 	}
 	return &Client{api}, nil
+}
+
+// ErrNobody says that the environment names no cloud.
+var ErrNobody = errors.New("nobody is named: set OS_CLIENT_CONFIG_FILE and OS_CLOUD, or OS_AUTH_URL and what belongs to it")
+
+// credentials reads who asks, and where.
+func (a Access) credentials() (gophercloud.AuthOptions, gophercloud.EndpointOpts, *tls.Config, error) {
+	var options []clouds.ParseOption
+	switch {
+	case a.Clouds != "":
+		options = append(options, clouds.WithLocations(a.Clouds), clouds.WithCloudName(a.Cloud))
+	case os.Getenv("OS_CLOUD") != "":
+	case os.Getenv("OS_AUTH_URL") != "":
+		return fromRC()
+	default:
+		return gophercloud.AuthOptions{}, gophercloud.EndpointOpts{}, nil, ErrNobody
+	}
+	auth, endpoint, trust, err := clouds.Parse(options...)
+	if err != nil {
+		return auth, endpoint, nil, fmt.Errorf("read clouds.yaml: %w", err)
+	}
+	return auth, endpoint, trust, nil
+}
+
+// fromRC reads the variables of an openrc file.
+func fromRC() (gophercloud.AuthOptions, gophercloud.EndpointOpts, *tls.Config, error) {
+	endpoint := gophercloud.EndpointOpts{Region: os.Getenv("OS_REGION_NAME")}
+	auth := gophercloud.AuthOptions{IdentityEndpoint: os.Getenv("OS_AUTH_URL"),
+		Username: os.Getenv("OS_USERNAME"), UserID: os.Getenv("OS_USER_ID"), Password: os.Getenv("OS_PASSWORD"), TokenID: os.Getenv("OS_TOKEN"),
+		ApplicationCredentialID:     os.Getenv("OS_APPLICATION_CREDENTIAL_ID"),
+		ApplicationCredentialName:   os.Getenv("OS_APPLICATION_CREDENTIAL_NAME"),
+		ApplicationCredentialSecret: os.Getenv("OS_APPLICATION_CREDENTIAL_SECRET")}
+	if auth.UserID == "" && auth.Username != "" {
+		auth.DomainID = os.Getenv("OS_USER_DOMAIN_ID")
+		if auth.DomainID == "" {
+			auth.DomainName = cmp.Or(os.Getenv("OS_USER_DOMAIN_NAME"), os.Getenv("OS_DOMAIN_NAME"), "Default")
+		}
+	}
+	if id, name := os.Getenv("OS_PROJECT_ID"), os.Getenv("OS_PROJECT_NAME"); id != "" {
+		auth.Scope = &gophercloud.AuthScope{ProjectID: id}
+	} else if name != "" {
+		auth.Scope = &gophercloud.AuthScope{ProjectName: name, DomainID: os.Getenv("OS_PROJECT_DOMAIN_ID")}
+		if auth.Scope.DomainID == "" {
+			auth.Scope.DomainName = cmp.Or(os.Getenv("OS_PROJECT_DOMAIN_NAME"), os.Getenv("OS_DOMAIN_NAME"), "Default")
+		}
+	}
+	file := os.Getenv("OS_CACERT")
+	if file == "" {
+		return auth, endpoint, nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return auth, endpoint, nil, fmt.Errorf("OS_CACERT: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return auth, endpoint, nil, fmt.Errorf("OS_CACERT: no certificate in %s", file)
+	}
+	return auth, endpoint, &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
 // API is the client underneath, for what this package has no words for.
