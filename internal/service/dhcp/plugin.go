@@ -57,7 +57,7 @@ type Config struct {
 // Plugin is the scheduling of DHCP.
 type Plugin struct {
 	Config
-	wake chan struct{}
+	*agents.Comers // hosts that come may serve what nobody serves
 }
 
 // New makes the plugin.
@@ -68,7 +68,7 @@ func New(c Config) *Plugin {
 	if c.Every == 0 {
 		c.Every = max(c.Agents.DownTime/4, time.Second)
 	}
-	return &Plugin{Config: c, wake: make(chan struct{}, 1)}
+	return &Plugin{Config: c, Comers: agents.NewComers(c.Clock, c.Every)}
 }
 
 // The task that brings a network's servers in line with its subnets. It comes after the commit, as Neutron's agents do: a subnet
@@ -155,46 +155,10 @@ func (f NetworkFollower) Follow(ctx context.Context, tx store.WriteTx, w service
 	return err
 }
 
-// HostReady and Committed follow agents: one that came may serve what nobody serves.
-func (p *Plugin) HostReady(context.Context, store.WriteTx, string) error { return nil }
-
-// Committed says that a host is there for all to see.
-func (p *Plugin) Committed(string) {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
-// gather is how long hosts that come are waited for, so that many are one look.
-const gather = 100 * time.Millisecond
-
 // Run looks for networks without enough servers, and for those on dead hosts, when a host comes and every so often. It only reads
 // while there is nothing to do. It ends with ctx.
 func (p *Plugin) Run(ctx context.Context) error {
-	tick := p.Clock.After(p.Every)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-p.wake:
-			// Hosts come in herds.
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-p.Clock.After(gather):
-			}
-			select {
-			case <-p.wake:
-			default:
-			}
-		case <-tick:
-			tick = p.Clock.After(p.Every)
-		}
-		if err := p.Sweep(ctx); err != nil && ctx.Err() == nil {
-			p.Log.Error("networks could not be given to DHCP servers", "err", err)
-		}
-	}
+	return p.Comers.Run(ctx, p.Sweep, func(err error) { p.Log.Error("networks could not be given to DHCP servers", "err", err) })
 }
 
 // atOnce is how many networks are worked on at the same time: their commits share writes to the disk.

@@ -8,6 +8,7 @@ import (
 	"isospin/internal/fault"
 	"isospin/internal/model"
 	"isospin/internal/rest"
+	"isospin/internal/service/zones"
 	"isospin/internal/store"
 )
 
@@ -74,10 +75,8 @@ var (
 
 // Splice shows the zones of a router's hosts, in one statement, and what others add.
 func (p pages) Splice(ctx context.Context, tx store.Tx, page *rest.Page) error {
-	if page.Wants("availability_zones") {
-		if err := zonesOf(ctx, tx, page); err != nil {
-			return err
-		}
+	if err := zones.Show(ctx, tx, page, model.AgentL3, "router_hosts", "router_id"); err != nil {
+		return err
 	}
 	for _, other := range p.guards.Pages {
 		if err := other.Splice(ctx, tx, page); err != nil {

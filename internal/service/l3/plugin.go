@@ -106,8 +106,8 @@ type HANetwork struct {
 // Plugin is routers.
 type Plugin struct {
 	Config
-	guards Guards
-	wake   chan struct{}
+	*agents.Comers // hosts that come may take routers that no host has
+	guards         Guards
 }
 
 // New makes the plugin. Guard adds those that need the plugin themselves.
@@ -115,7 +115,7 @@ func New(c Config) *Plugin {
 	if c.Every == 0 {
 		c.Every = max(c.Agents.DownTime/4, time.Second)
 	}
-	return &Plugin{Config: c, wake: make(chan struct{}, 1)}
+	return &Plugin{Config: c, Comers: agents.NewComers(c.Clock, c.Every)}
 }
 
 // Guard adds those who take part in the plugin's transactions; called by assemble before anything is served.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"isospin/internal/change"
 	"isospin/internal/fault"
@@ -326,45 +325,10 @@ func (p *Plugin) SetState(ctx context.Context, tx store.WriteTx, r *model.Router
 	return p.bind(ctx, tx, r, rows)
 }
 
-// HostReady follows agents; what a new one takes is decided once it is there for all to see.
-func (p *Plugin) HostReady(context.Context, store.WriteTx, string) error { return nil }
-
-// Committed says that a host is there for all to see.
-func (p *Plugin) Committed(string) {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
-// gather is how long hosts that come are waited for, so that many are one look.
-const gather = 100 * time.Millisecond
-
 // Run gives routers that lack hosts to hosts that come, and looks for such routers every so often. It only reads while there is
 // nothing to do. It ends with ctx.
 func (p *Plugin) Run(ctx context.Context) error {
-	tick := p.Clock.After(p.Every)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-p.wake:
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-p.Clock.After(gather):
-			}
-			select {
-			case <-p.wake:
-			default:
-			}
-		case <-tick:
-			tick = p.Clock.After(p.Every)
-		}
-		if err := p.Sweep(ctx); err != nil && ctx.Err() == nil {
-			p.Log.Error("routers could not be given to hosts", "err", err)
-		}
-	}
+	return p.Comers.Run(ctx, p.Sweep, func(err error) { p.Log.Error("routers could not be given to hosts", "err", err) })
 }
 
 // Sweep places every router that lacks a host and could have one.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"isospin/internal/fault"
 	"isospin/internal/model"
@@ -133,22 +132,28 @@ func (n Networks) Guard(ctx context.Context, tx store.WriteTx, w service.Write[m
 
 // Splice shows the zones of the hosts that serve a network's DHCP. One statement.
 func (Networks) Splice(ctx context.Context, tx store.Tx, page *rest.Page) error {
+	return Show(ctx, tx, page, model.AgentDHCP, "dhcp_hosts", "network_id")
+}
+
+// Show puts availability_zones into a page: the zones of the agents of a type on the hosts that a table gives to each row by the
+// column named. One statement.
+func Show(ctx context.Context, tx store.Tx, page *rest.Page, agentType, table, column string) error {
 	if !page.Wants("availability_zones") {
 		return nil
 	}
 	ids := page.IDs()
-	where := store.Eq("a.agent_type", model.AgentDHCP)
+	where := store.Eq("a.agent_type", agentType)
 	if len(ids) <= 500 {
-		where = store.And(where, store.In("d.network_id", ids))
+		where = store.And(where, store.In("h."+column, ids))
 	}
 	of := map[string][]string{}
-	err := store.Each(ctx, tx, store.Q("SELECT DISTINCT d.network_id, "+tx.Dialect().JSONText("a.body", "availability_zone")+
-		" FROM dhcp_hosts d JOIN agents a ON a.host = d.host WHERE "+where.SQL, where.Args...), func(scan func(...any) error) error {
-		var network string
+	err := store.Each(ctx, tx, store.Q("SELECT DISTINCT h."+column+", "+tx.Dialect().JSONText("a.body", "availability_zone")+
+		" FROM "+table+" h JOIN agents a ON a.host = h.host WHERE "+where.SQL, where.Args...), func(scan func(...any) error) error {
+		var id string
 		var zone *string
-		err := scan(&network, &zone)
+		err := scan(&id, &zone)
 		if zone != nil && *zone != "" {
-			of[network] = append(of[network], *zone)
+			of[id] = append(of[id], *zone)
 		}
 		return err
 	})
@@ -160,7 +165,7 @@ func (Networks) Splice(ctx context.Context, tx store.Tx, page *rest.Page) error 
 		if len(zones) == 0 {
 			continue // the body says []
 		}
-		slices.SortFunc(zones, strings.Compare)
+		slices.Sort(zones)
 		raw, err := json.Marshal(slices.Compact(zones))
 		if err != nil {
 			return fmt.Errorf("encode zones: %w", err)
