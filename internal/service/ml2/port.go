@@ -21,7 +21,7 @@ type ports struct{ *Plugin }
 
 // Create makes a port.
 func (p ports) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model.Port]) (model.Port, error) {
-	return p.make(ctx, tx, in.Value, in.Given)
+	return p.make(ctx, tx, in.Value, in.Given, true)
 }
 
 // CreatePort makes a port on behalf of another plugin (DHCP, routers), in its transaction. Fields that are zero are chosen;
@@ -29,7 +29,7 @@ func (p ports) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model
 func (p *Plugin) CreatePort(ctx context.Context, tx store.WriteTx, port model.Port) (model.Port, error) {
 	port.AdminStateUp = true
 	given := map[string]bool{"fixed_ips": port.FixedIPs != nil, "mac_address": port.MACAddress != ""}
-	return (ports{p}).make(ctx, tx, port, func(name string) bool { return given[name] })
+	return (ports{p}).make(ctx, tx, port, func(name string) bool { return given[name] }, false)
 }
 
 // DeletePort removes a port on behalf of another plugin.
@@ -44,11 +44,15 @@ func (p *Plugin) DeletePort(ctx context.Context, tx store.WriteTx, id string) er
 	return (ports{p}).remove(ctx, tx, port)
 }
 
-func (p ports) make(ctx context.Context, tx store.WriteTx, port model.Port, given func(string) bool) (model.Port, error) {
+// make makes a port; asked says that it is the caller who wants it there, not a plugin.
+func (p ports) make(ctx context.Context, tx store.WriteTx, port model.Port, given func(string) bool, asked bool) (model.Port, error) {
 	// Held until the commit: a network that goes at the same moment waits and finds the port, or is gone for this request.
 	n, err := p.Networks.GetForShare(ctx, tx, port.NetworkID)
 	if store.IsNotFound(err) {
 		err = fault.NetworkNotFound(port.NetworkID)
+	}
+	if err == nil && asked {
+		err = p.stillSeen(ctx, tx, &n)
 	}
 	if err != nil {
 		return port, err

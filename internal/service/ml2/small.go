@@ -8,6 +8,8 @@ import (
 
 	"isospin/internal/auth"
 	"isospin/internal/fault"
+	"isospin/internal/model"
+	"isospin/internal/service/sharing"
 	"isospin/internal/store"
 )
 
@@ -52,4 +54,19 @@ func segmentIn(column string, values []string) (store.Cond, error) {
 		ids = append(ids, n)
 	}
 	return store.In(column, ids), nil
+}
+
+// stillSeen is a NetworkNotFound for a network that was withdrawn after the request looked at it: whoever withdraws it holds it, and what
+// he did is seen by a statement that begins when this transaction has it. One statement; none for its owner and for administrators.
+func (p *Plugin) stillSeen(ctx context.Context, tx store.Tx, n *model.Network) error {
+	caller := auth.From(ctx)
+	if caller == nil || caller.ProjectID == n.ProjectID || caller.HasRole(auth.RoleAdmin) || caller.HasRole(auth.RoleService) {
+		return nil
+	}
+	where := store.And(store.Eq("id", n.ID), sharing.Visible(ctx, "network"))
+	_, ok, err := store.Int(ctx, tx, store.Q("SELECT 1 FROM networks WHERE "+where.SQL, where.Args...))
+	if err == nil && !ok {
+		err = fault.NetworkNotFound(n.ID)
+	}
+	return err
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // Usable is a QosPolicyNotFound unless the policy is there and the caller may use it: its own, shared with it, or any for
-// administrators and for writes that no request makes. The policy stays until the commit. One statement.
+// administrators and for writes that no request makes. The policy stays until the commit. One statement, one more for a policy of
+// another project.
 func Usable(ctx context.Context, tx store.WriteTx, policy string) error {
 	ok, err := mayUse(ctx, tx, policy)
 	if err == nil && !ok {
@@ -22,12 +23,18 @@ func Usable(ctx context.Context, tx store.WriteTx, policy string) error {
 	return err
 }
 
+// mayUse judges a shared policy twice: whoever withdraws it holds it, and what he did is seen by a statement alone that begins when this
+// one has it.
 func mayUse(ctx context.Context, tx store.WriteTx, policy string) (bool, error) {
-	where := store.Eq("id", policy)
+	where, own := store.Eq("id", policy), store.Cond{SQL: "1 = 1"}
 	if caller := auth.From(ctx); caller != nil && !caller.HasRole(auth.RoleAdmin) {
-		where = store.And(where, sharing.Visible(ctx, ObjectType))
+		where, own = store.And(where, sharing.Visible(ctx, ObjectType)), store.Eq("project_id", caller.ProjectID)
 	}
-	_, ok, err := store.Int(ctx, tx, store.Q("SELECT 1 FROM qos_policies WHERE "+where.SQL+tx.Dialect().ForShare(), where.Args...))
+	q := store.Q("SELECT CASE WHEN "+own.SQL+" THEN 1 ELSE 0 END FROM qos_policies WHERE "+where.SQL+tx.Dialect().ForShare(), append(slices.Clone(own.Args), where.Args...)...)
+	mine, ok, err := store.Int(ctx, tx, q)
+	if err == nil && ok && mine == 0 {
+		_, ok, err = store.Int(ctx, tx, q)
+	}
 	return ok, err
 }
 

@@ -79,32 +79,44 @@ func added(old, now []string) []string {
 }
 
 // usable refuses groups that do not exist or that the port's project may not use, and keeps those it finds until the
-// commit. One statement.
+// commit. One statement, and one more for groups of other projects: whoever withdraws a group holds it, and what he did is seen by a
+// statement alone that begins when this one has it.
 func (p PortGuard) usable(ctx context.Context, tx store.Tx, project string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	where := store.In("id", ids)
+	judged := false
 	if caller := auth.From(ctx); caller == nil || !caller.HasRole(auth.RoleAdmin) {
+		judged = true
 		where = store.And(where, store.Or(store.Eq("project_id", project), store.Expr(
 			"id IN (SELECT object_id FROM rbac_policies WHERE object_type = ? AND target_project IN (?, ?))", "security_group", project, sharing.Everyone)))
 	}
-	found := map[string]bool{}
-	err := store.Each(ctx, tx, store.Q("SELECT id FROM security_groups WHERE "+where.SQL+" ORDER BY id"+tx.Dialect().ForShare(), where.Args...), func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
-		found[id] = true
-		return err
-	})
+	found, err := keep(ctx, tx, where)
+	if err == nil && judged && slices.ContainsFunc(ids, func(id string) bool { owner, ok := found[id]; return ok && owner != project }) {
+		found, err = keep(ctx, tx, where)
+	}
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if !found[id] {
+		if _, ok := found[id]; !ok {
 			return fault.SecurityGroupNotFound(id)
 		}
 	}
 	return nil
+}
+
+// keep reads groups with their projects and keeps them until the commit.
+func keep(ctx context.Context, tx store.Tx, where store.Cond) (map[string]string, error) {
+	found := map[string]string{}
+	err := store.Each(ctx, tx, store.Q("SELECT id, COALESCE(project_id, '') FROM security_groups WHERE "+where.SQL+" ORDER BY id"+tx.Dialect().ForShare(), where.Args...), func(scan func(...any) error) error {
+		var id, owner string
+		err := scan(&id, &owner)
+		found[id] = owner
+		return err
+	})
+	return found, err
 }
 
 // members writes which groups a port is in: the difference alone.
