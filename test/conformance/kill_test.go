@@ -45,7 +45,7 @@ func TestKill(t *testing.T) {
 	c := rig.Caller{TB: t, URL: p.URL, Client: client}.Who("A")
 	net := c.Make("/networks", "network", map[string]any{})["id"]
 	c.Make("/subnets", "subnet", map[string]any{"network_id": net, "ip_version": 4, "cidr": "10.0.0.0/16"})
-	var slowest time.Duration
+	var slowest, busiest time.Duration
 	answered := 0
 	for round := range kills {
 		stop := make(chan struct{})
@@ -61,7 +61,7 @@ func TestKill(t *testing.T) {
 		client.CloseIdleConnections()
 		p.Start(t)
 		c.URL = p.URL
-		slowest = max(slowest, p.Took)
+		slowest, busiest = max(slowest, p.Took), max(busiest, p.Busy)
 		answered = p0.hold(t, c, round)
 		if t.Failed() {
 			t.FailNow()
@@ -69,10 +69,10 @@ func TestKill(t *testing.T) {
 	}
 	p.Stop(t)
 	rig.Exact(t, rig.Look(t, options))
-	if slowest > 500*time.Millisecond {
-		t.Errorf("the slowest start took %s", slowest)
+	if slowest > 500*time.Millisecond && busiest > 500*time.Millisecond {
+		t.Errorf("the slowest start took %s, %s of it at work", slowest, busiest)
 	}
-	t.Logf("%d kills, %d objects promised at the end, slowest start %s", kills, answered, slowest)
+	t.Logf("%d kills, %d objects promised at the end, slowest start %s, at most %s at work", kills, answered, slowest, busiest)
 }
 
 // work creates, renames and deletes networks, ports and groups until it is told to stop or the server is gone.

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -71,8 +73,9 @@ func serve(text string, drivers func() []ml2.MechanismDriver) int {
 // Process is a server in a process of its own.
 type Process struct {
 	URL string
-	// Took is how long it was until the first answer.
-	Took time.Duration
+	// Took is how long it was until the server said where it is, Busy how much of that it had a processor: a machine that is full
+	// of other work makes starts slow that are not.
+	Took, Busy time.Duration
 
 	flags map[string]string
 	env   []string
@@ -157,7 +160,26 @@ func (p *Process) start() error {
 	}
 	p.URL = strings.TrimSpace(line[i:])
 	p.Took = time.Since(began)
-	return nil
+	p.Busy, err = busy(cmd.Process.Pid)
+	return err
+}
+
+// busy is the processor's time that a process has used, in the kernel's ticks of 10 ms (proc(5)).
+func busy(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // from the third on: the name may hold anything
+	var sum int64
+	for _, field := range fields[11:13] { // utime, stime
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("the process's ticks: %w", err)
+		}
+		sum += n
+	}
+	return time.Duration(sum) * 10 * time.Millisecond, nil
 }
 
 // Kill ends it as kill -9 does and waits until it is gone.
