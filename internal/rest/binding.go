@@ -91,11 +91,19 @@ type Page struct {
 	Rows []store.Row
 	// Wants tells whether the answer shows the attribute at all (fields, policy), so that nothing is read in vain.
 	Wants func(attribute string) bool
+	room  []byte // for bodies with more members
 }
 
 // Splice adds a member to row i.
 func (p *Page) Splice(i int, name string, value []byte) {
-	p.Rows[i].Body = appendMember(p.Rows[i].Body, name, value)
+	body := p.Rows[i].Body
+	need := grown(body, name, value)
+	if cap(p.room)-len(p.room) < need { // long pages get their new bodies out of few pieces of memory
+		p.room = make([]byte, 0, max(need, min(len(p.Rows), 50)*need))
+	}
+	at := len(p.room)
+	p.room = p.room[:at+need]
+	p.Rows[i].Body = addMember(p.room[at:at:at+need], body, name, value)
 }
 
 // Replace gives a member of row i another value.

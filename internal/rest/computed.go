@@ -118,16 +118,8 @@ func (s *Server) listComputed(w http.ResponseWriter, r *http.Request, e *endpoin
 		if rows, err = q.cut(e, rows); err != nil {
 			return err
 		}
-		links := s.links(r, e, q, len(rows), rows)
-		items, err := s.render(ctx, tx, e, rows, values["fields"])
-		if err != nil {
-			return err
-		}
-		answer = wrap(e.res.Collection, items)
-		if links != nil {
-			answer = appendMember(answer, e.res.Collection+"_links", links)
-		}
-		return nil
+		answer, err = s.renderList(ctx, tx, e, rows, values["fields"], s.links(r, e, q, len(rows), rows))
+		return err
 	})
 	if err != nil {
 		return err

@@ -85,7 +85,14 @@ func member(body []byte, name string) (value []byte, ok bool) {
 
 // appendMember adds a member to the end of a JSON object, in a new slice.
 func appendMember(body []byte, name string, value []byte) []byte {
-	out := make([]byte, 0, len(body)+len(name)+len(value)+4)
+	return addMember(make([]byte, 0, grown(body, name, value)), body, name, value)
+}
+
+// grown is how long a body is with one more member.
+func grown(body []byte, name string, value []byte) int { return len(body) + len(name) + len(value) + 4 }
+
+// addMember appends body with one more member to out.
+func addMember(out, body []byte, name string, value []byte) []byte {
 	out = append(out, body[:len(body)-1]...)
 	if len(body) > 2 {
 		out = append(out, ',')

@@ -103,15 +103,8 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, e *endpoint, paren
 		if rows, err = s.filterSeen(ctx, tx, e, rows); err != nil {
 			return err
 		}
-		items, err := s.render(ctx, tx, e, rows, values["fields"])
-		if err != nil {
-			return err
-		}
-		answer = wrap(e.res.Collection, items)
-		if links := s.links(r, e, q, found, rows); links != nil {
-			answer = appendMember(answer, e.res.Collection+"_links", links)
-		}
-		return nil
+		answer, err = s.renderList(ctx, tx, e, rows, values["fields"], s.links(r, e, q, found, rows))
+		return err
 	})
 	if err != nil {
 		return err

@@ -31,8 +31,27 @@ func (s *Server) renderWritten(ctx context.Context, tx store.Tx, e *endpoint, ro
 	return wrap(e.res.Name, items[1:len(items)-1]), nil
 }
 
+// renderList makes the answer to a list: the rows, with the links to other pages if there are any. Answers are long: the text is
+// written once.
+func (s *Server) renderList(ctx context.Context, tx store.Tx, e *endpoint, rows []store.Row, fields []string, links []byte) ([]byte, error) {
+	out, err := s.renderTo(ctx, tx, e, rows, fields, `{"`+e.res.Collection+`":`, len(links)+len(e.res.Collection)+16)
+	if err != nil {
+		return nil, err
+	}
+	if links != nil {
+		out = append(append(append(out, `,"`+e.res.Collection+`_links":`...), links...), '}')
+		return out, nil
+	}
+	return append(out, '}'), nil
+}
+
 // render makes the JSON list of rows for the caller: spliced, then cut down to what the caller may and wants to see.
 func (s *Server) render(ctx context.Context, tx store.Tx, e *endpoint, rows []store.Row, fields []string) ([]byte, error) {
+	return s.renderTo(ctx, tx, e, rows, fields, "", 0)
+}
+
+// renderTo is render behind a head, with room for so many bytes behind the list.
+func (s *Server) renderTo(ctx context.Context, tx store.Tx, e *endpoint, rows []store.Row, fields []string, head string, room int) ([]byte, error) {
 	p := principal(ctx)
 	drop := map[string]bool{}
 	for name := range e.hidden {
@@ -71,11 +90,11 @@ func (s *Server) render(ctx context.Context, tx store.Tx, e *endpoint, rows []st
 	for name := range drop {
 		patterns = append(patterns, []byte(`"`+name+`":`))
 	}
-	size := 2
+	size := len(head) + 2 + room
 	for _, r := range rows {
 		size += len(r.Body) + 1
 	}
-	out := append(make([]byte, 0, size), '[')
+	out := append(append(make([]byte, 0, size), head...), '[')
 	for i, r := range rows {
 		if i > 0 {
 			out = append(out, ',')

@@ -71,7 +71,7 @@ func (p Ports) Splice(_ context.Context, _ store.Tx, page *rest.Page) error {
 		return nil
 	}
 	for i := range page.Rows {
-		addresses, _ := page.Member(i, "fixed_ips")
+		addresses := addressesIn(page.Rows[i].Body)
 		name := []byte{}
 		if p.named() {
 			raw, _ := page.Member(i, "dns_name")
@@ -80,6 +80,14 @@ func (p Ports) Splice(_ context.Context, _ store.Tx, page *rest.Page) error {
 		page.Splice(i, "dns_assignment", p.assignments(addresses, name))
 	}
 	return nil
+}
+
+// addressesIn finds fixed_ips in a port's body without reading what stands before: in texts quotes are escaped, so that the first hit is
+// the member, and addresses hold no bracket.
+func addressesIn(body []byte) []byte {
+	_, rest, _ := bytes.Cut(body, []byte(`"fixed_ips":[`))
+	addresses, _, _ := bytes.Cut(rest, []byte{']'})
+	return addresses
 }
 
 // assignments writes the list by hand, out of the body's own text: neither addresses nor names hold what JSON escapes, and lists

@@ -47,8 +47,8 @@ func (PortPages) Splice(ctx context.Context, tx store.Tx, page *rest.Page) error
 		if !asked {
 			continue
 		}
-		// Few ports have a policy: most are told without reading their body to the end.
-		if own := []byte(`"qos_policy_id":"`); bytes.Contains(page.Rows[i].Body, own) {
+		// Few ports have a policy. The member stands near the body's end, behind all texts of users': most ports are told by a glance.
+		if own := bytes.LastIndex(page.Rows[i].Body, []byte(`"qos_policy_id":`)); own >= 0 && page.Rows[i].Body[own+len(`"qos_policy_id":`)] == '"' {
 			if id := member(page, i, "qos_policy_id"); id != "" {
 				of = id
 			}
