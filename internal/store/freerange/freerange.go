@@ -125,12 +125,13 @@ func Lowest(ctx context.Context, tx store.WriteTx, pool string) (Value, error) {
 	return Value{}, fmt.Errorf("take from %s: others were always faster", pool)
 }
 
-// Take takes a given value; false when it is not free.
+// Take takes a given value; false when it is not free. Who writes somewhere that it has a value, whether the value was
+// free or not, takes it again once that is written, if it was false before: whoever had the value until then may have given
+// it back in between.
 func Take(ctx context.Context, tx store.WriteTx, pool string, v Value) (bool, error) {
-	var before Range
-	text := selectBelow + tx.Dialect().ForUpdate(false)
-	for round := range rounds {
-		r, found, err := one(ctx, tx, text, pool, v.text())
+	lock := tx.Dialect().ForUpdate(false)
+	for range rounds {
+		r, found, err := one(ctx, tx, selectBelow+lock, pool, v.text())
 		if err != nil {
 			return false, fmt.Errorf("take %s from %s: %w", v, pool, err)
 		}
@@ -140,12 +141,19 @@ func Take(ctx context.Context, tx store.WriteTx, pool string, v Value) (bool, er
 			}
 			return true, nil
 		}
-		// Whoever held the row may have split it, and the part that has v came after this statement's state:
-		// only the same answer twice is an answer. Where writers are alone one is enough.
-		if text == selectBelow || round > 0 && r == before {
+		if lock == "" { // writers are alone
 			return false, nil
 		}
-		before = r
+		// Whoever held the row may have cut it or moved its beginning, several in a row too, and a read that waits for
+		// locks misses the part that has v, since that came after its state. What is free at one moment is what a read
+		// without locks sees.
+		r, found, err = one(ctx, tx, selectBelow, pool, v.text())
+		if err != nil {
+			return false, fmt.Errorf("take %s from %s: %w", v, pool, err)
+		}
+		if !found || !r.Contains(v) {
+			return false, nil
+		}
 	}
 	return false, fmt.Errorf("take %s from %s: others were always faster", v, pool)
 }

@@ -274,6 +274,70 @@ func testFreeRangeMixed(t *testing.T, open Open) {
 	}
 }
 
+// testFreeRangeNamed: each of those who at once take the values of one piece by name gets its own, whether from the ends
+// or from the middle: that others cut the piece meanwhile does not make a value look taken.
+func testFreeRangeNamed(t *testing.T, open Open) {
+	a, b := open(t, engine.Options{}), open(t, engine.Options{})
+	ctx := deadline(t)
+	const pool, values, takers = "named", 40, 6
+	write(t, a, func(tx store.WriteTx) error {
+		return freerange.Seed(ctx, tx, pool, []freerange.Range{span(1, values)}, 1)
+	})
+	all := func(what string, fn func(tx store.WriteTx, v freerange.Value) (bool, error)) {
+		t.Helper()
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for i := range takers {
+			wg.Go(func() {
+				<-start
+				var ok bool
+				err := []store.Store{a, b}[i%2].Write(ctx, func(tx store.WriteTx) (err error) {
+					ok, err = fn(tx, freerange.Of(uint64(i+1)))
+					return err
+				})
+				if err != nil || !ok {
+					t.Errorf("%s %d: %v, %v", what, i+1, ok, err)
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+	}
+	for range 20 {
+		var ready sync.WaitGroup
+		ready.Add(takers - 1)
+		come := make([]func(), takers)
+		for i := range come {
+			come[i] = sync.OnceFunc(ready.Done)
+		}
+		all("taking", func(tx store.WriteTx, v freerange.Value) (ok bool, err error) {
+			first := v == freerange.Of(1)
+			if !first && tx.Dialect().ForUpdate(false) != "" {
+				come[v.Uint64()-1]()
+			}
+			ok, err = freerange.Take(ctx, tx, pool, v)
+			if first && tx.Dialect().ForUpdate(false) != "" {
+				ready.Wait() // the others are at it
+			}
+			for range 20 { // and queue while those before them have more to do
+				if err == nil {
+					_, err = freerange.Free(ctx, tx, pool)
+				}
+			}
+			return ok, err
+		})
+		if n := freeIn(t, a, pool); n != values-takers {
+			t.Fatalf("%d are free, want %d", n, values-takers)
+		}
+		all("giving", func(tx store.WriteTx, v freerange.Value) (bool, error) {
+			return true, freerange.Give(ctx, tx, pool, v)
+		})
+		if n := freeIn(t, a, pool); n != values {
+			t.Fatalf("%d are free, want %d", n, values)
+		}
+	}
+}
+
 // testFreeRangeSet: the span changes while values are in use; two servers that start at once do it once.
 func testFreeRangeSet(t *testing.T, open Open) {
 	a, b := open(t, engine.Options{}), open(t, engine.Options{})

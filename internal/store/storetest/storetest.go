@@ -111,6 +111,7 @@ func Run(t *testing.T, database NewDatabase) {
 		{"FreeRangeAddresses", testFreeRangeAddresses},
 		{"FreeRangeExact", testFreeRangeExact},
 		{"FreeRangeMixed", testFreeRangeMixed},
+		{"FreeRangeNamed", testFreeRangeNamed},
 		{"FreeRangeSet", testFreeRangeSet},
 		{"FreeRangeCost", testFreeRangeCost},
 		{"ClosedRefuses", testClosedRefuses},
