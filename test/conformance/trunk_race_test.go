@@ -91,3 +91,74 @@ func TestSegmentRangeRaces(t *testing.T) {
 		rig.Exact(t, rig.Look(t, options))
 	})
 }
+
+// TestNamedIDRaces: networks that ask for ids by name, while the range that spans these ids shrinks, grows and goes, leave no
+// id that is both free and in use.
+func TestNamedIDRaces(t *testing.T) {
+	twoServers(t, nil, func(t *testing.T, _ string, c []rig.Caller, options map[string]string) {
+		st := rig.Look(t, options)
+		var counts tally
+		for round := range 12 {
+			low := 1000 * (round + 1)
+			path := "/network-segment-ranges/" + fmt.Sprint(c[0].Make("/network-segment-ranges", "network_segment_range",
+				map[string]any{"network_type": "vxlan", "minimum": low, "maximum": low + 5, "shared": true})["id"])
+			together(8, func(i int) {
+				switch i {
+				case 6:
+					counts.add(t, c[0].Do("PUT", path, map[string]any{"network_segment_range": map[string]any{"minimum": low + 4}}), "shrink")
+					counts.add(t, c[0].Do("PUT", path, map[string]any{"network_segment_range": map[string]any{"minimum": low}}), "grow")
+				case 7:
+					if round%2 == 0 {
+						counts.add(t, c[1].Do("DELETE", path, nil), "delete")
+					}
+				default:
+					counts.add(t, c[i%2].Do("POST", "/networks", map[string]any{"network": map[string]any{
+						"provider:network_type": "vxlan", "provider:segmentation_id": low + i}}), "network")
+				}
+			})
+			rig.Exact(t, st)
+		}
+		t.Log(counts.n)
+	})
+}
+
+// TestNamedHandOver: an id that a network gives back and an address that a port gives back at the moment in which others ask
+// for them by name are had by one and are not free.
+func TestNamedHandOver(t *testing.T) {
+	twoServers(t, map[string]string{"ml2_type_vxlan/vni_ranges": "1:8"}, func(t *testing.T, _ string, c []rig.Caller, options map[string]string) {
+		st := rig.Look(t, options)
+		net := c[0].Make("/networks", "network", map[string]any{"provider:network_type": "vxlan", "provider:segmentation_id": 8})["id"]
+		c[0].Make("/subnets", "subnet", map[string]any{"network_id": net, "ip_version": 4, "cidr": "10.0.0.0/24"})
+		for _, kind := range []struct {
+			name  string
+			attrs map[string]any
+		}{
+			{"network", map[string]any{"provider:network_type": "vxlan", "provider:segmentation_id": 1}},
+			{"port", map[string]any{"network_id": net, "fixed_ips": []any{map[string]any{"ip_address": "10.0.0.5"}}}},
+		} {
+			path := "/" + kind.name + "s"
+			var counts tally
+			for range 12 {
+				held := c[0].Make(path, kind.name, kind.attrs)["id"]
+				next := make([]any, 4)
+				together(5, func(i int) {
+					if i == 4 {
+						counts.add(t, c[1].Do("DELETE", fmt.Sprint(path, "/", held), nil), "give back")
+						return
+					}
+					a := c[i%2].Do("POST", path, map[string]any{kind.name: kind.attrs})
+					counts.add(t, a, "take")
+					next[i] = a.Under(kind.name)["id"]
+				})
+				rig.Exact(t, st)
+				for _, id := range next {
+					if id != nil {
+						counts.add(t, c[0].Do("DELETE", fmt.Sprint(path, "/", id), nil), "give back")
+					}
+				}
+			}
+			t.Log(kind.name, counts.n)
+		}
+		rig.Exact(t, st)
+	})
+}

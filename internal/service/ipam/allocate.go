@@ -35,10 +35,11 @@ type Request struct {
 	Given  bool
 }
 
-// choice is one address on its way to the port; pooled says that it was taken out of a free range already.
+// choice is one address on its way to the port; missed says that it is of the pools and was not free when it was asked for.
 type choice struct {
 	subnet *model.Subnet
 	addr   netip.Addr
+	missed bool
 }
 
 // Allocate takes addresses for a new port and records them.
@@ -289,12 +290,15 @@ func (a *Allocator) exact(ctx context.Context, tx store.WriteTx, r Request, s *m
 		}
 		return c, err
 	}
+	c := choice{subnet: s, addr: addr} // whether somebody has it is what the index finds out
 	if inPools(s, addr) {
-		if _, err := freerange.Take(ctx, tx, Pool(s.ID), value(addr)); err != nil {
+		taken, err := freerange.Take(ctx, tx, Pool(s.ID), value(addr))
+		if err != nil {
 			return choice{}, err
 		}
+		c.missed = !taken
 	}
-	return choice{subnet: s, addr: addr}, nil // whether somebody has it is what the index finds out
+	return c, nil
 }
 
 func euiChoice(r Request, s *model.Subnet) (choice, error) {
@@ -321,7 +325,19 @@ func (a *Allocator) record(ctx context.Context, tx store.WriteTx, r Request, kee
 	if _, dup := store.AsDuplicate(err); dup {
 		return nil, fault.IpAddressAlreadyAllocated(cs[0].addr.String(), cs[0].subnet.ID)
 	}
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cs {
+		if !c.missed {
+			continue
+		}
+		// Nobody had it when the row was written, and yet it was not free: whoever had it gave it back since.
+		if _, err := freerange.Take(ctx, tx, Pool(c.subnet.ID), value(c.addr)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // give returns addresses to the free ranges of their subnets.

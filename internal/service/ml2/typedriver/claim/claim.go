@@ -278,12 +278,18 @@ func (p Pools) Take(ctx context.Context, tx store.WriteTx, segment, physical str
 	if err != nil {
 		return err
 	}
-	if from := x.of(id); from != "" {
-		if _, err := freerange.Take(ctx, tx, from, value(id)); err != nil {
+	from, taken := x.of(id), false
+	if from != "" {
+		if taken, err = freerange.Take(ctx, tx, from, value(id)); err != nil {
 			return err
 		}
 	}
-	return Hold(ctx, tx, p.Type, physical, id, segment)
+	if err := Hold(ctx, tx, p.Type, physical, id, segment); err != nil || from == "" || taken {
+		return err
+	}
+	// Nobody has it, and yet it was not free: whoever had it gave it back since.
+	_, err = freerange.Take(ctx, tx, from, value(id))
+	return err
 }
 
 // Release ends a segment's claim; an id of the ranges is free again.
