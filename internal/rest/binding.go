@@ -91,19 +91,42 @@ type Page struct {
 	Rows []store.Row
 	// Wants tells whether the answer shows the attribute at all (fields, policy), so that nothing is read in vain.
 	Wants func(attribute string) bool
-	room  []byte // for bodies with more members
+	more  [][]byte // members added to rows, as they stand in JSON behind others: bodies are not copied for them
+	room  []byte   // that they are cut from
 }
 
 // Splice adds a member to row i.
 func (p *Page) Splice(i int, name string, value []byte) {
-	body := p.Rows[i].Body
-	need := grown(body, name, value)
-	if cap(p.room)-len(p.room) < need { // long pages get their new bodies out of few pieces of memory
-		p.room = make([]byte, 0, max(need, min(len(p.Rows), 50)*need))
+	if p.more == nil {
+		p.more = make([][]byte, len(p.Rows))
+	}
+	need := len(p.more[i]) + len(name) + len(value) + 4
+	if cap(p.room)-len(p.room) < need { // long pages get it out of few pieces of memory
+		p.room = make([]byte, 0, max(need, min(len(p.Rows), 100)*need))
 	}
 	at := len(p.room)
 	p.room = p.room[:at+need]
-	p.Rows[i].Body = addMember(p.room[at:at:at+need], body, name, value)
+	out := append(p.room[at:at:at+need], p.more[i]...)
+	out = append(append(append(out, ',', '"'), name...), '"', ':')
+	p.more[i] = append(out, value...)
+}
+
+// added are the members that were added to row i.
+func (p *Page) added(i int) []byte {
+	if p.more == nil {
+		return nil
+	}
+	return p.more[i]
+}
+
+// fold puts the added members into the bodies.
+func (p *Page) fold() {
+	for i := range p.more {
+		if len(p.more[i]) > 0 {
+			p.Rows[i].Body = whole(make([]byte, 0, len(p.Rows[i].Body)+len(p.more[i])), p.Rows[i].Body, p.more[i])
+		}
+	}
+	p.more = nil
 }
 
 // Replace gives a member of row i another value.
@@ -114,7 +137,10 @@ func (p *Page) Replace(i int, name string, value []byte) {
 
 // Member is a member of row i as its body has it, as JSON; ok is false without one.
 func (p *Page) Member(i int, name string) (value json.RawMessage, ok bool) {
-	return member(p.Rows[i].Body, name)
+	if value, ok = member(p.Rows[i].Body, name); !ok && len(p.added(i)) > 0 {
+		return member(whole(nil, p.Rows[i].Body, p.added(i)), name)
+	}
+	return value, ok
 }
 
 // IDs lists the rows' ids.

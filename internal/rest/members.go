@@ -85,23 +85,20 @@ func member(body []byte, name string) (value []byte, ok bool) {
 
 // appendMember adds a member to the end of a JSON object, in a new slice.
 func appendMember(body []byte, name string, value []byte) []byte {
-	return addMember(make([]byte, 0, grown(body, name, value)), body, name, value)
+	more := append(append(append(make([]byte, 0, len(name)+len(value)+4), `,"`...), name...), `":`...)
+	return whole(make([]byte, 0, len(body)+cap(more)), body, append(more, value...))
 }
 
-// grown is how long a body is with one more member.
-func grown(body []byte, name string, value []byte) int { return len(body) + len(name) + len(value) + 4 }
-
-// addMember appends body with one more member to out.
-func addMember(out, body []byte, name string, value []byte) []byte {
-	out = append(out, body[:len(body)-1]...)
-	if len(body) > 2 {
-		out = append(out, ',')
+// whole appends body to dst with more members, which begin with a comma.
+func whole(dst, body, more []byte) []byte {
+	if len(more) == 0 {
+		return append(dst, body...)
 	}
-	out = append(out, '"')
-	out = append(out, name...)
-	out = append(out, `":`...)
-	out = append(out, value...)
-	return append(out, '}')
+	dst = append(dst, body[:len(body)-1]...)
+	if len(body) == 2 {
+		more = more[1:]
+	}
+	return append(append(dst, more...), '}')
 }
 
 // project appends body to dst with only the members that keep wants; a nil keep wants all.

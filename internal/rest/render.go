@@ -74,13 +74,15 @@ func (s *Server) renderTo(ctx context.Context, tx store.Tx, e *endpoint, rows []
 		}
 	}
 	wants := func(name string) bool { return !drop[name] && (only == nil || only[name]) }
+	page := &Page{Rows: rows, Wants: wants}
 	if e.Options.Splicer != nil && len(rows) > 0 {
-		if err := e.Options.Splicer.Splice(ctx, tx, &Page{Rows: rows, Wants: wants}); err != nil {
+		if err := e.Options.Splicer.Splice(ctx, tx, page); err != nil {
 			return nil, err
 		}
 	}
 	var ts []*target
 	if len(perRow) > 0 && len(rows) > 0 {
+		page.fold() // rules may look at what was added
 		var err error
 		if ts, err = e.targets(ctx, tx, rows); err != nil {
 			return nil, err
@@ -91,19 +93,20 @@ func (s *Server) renderTo(ctx context.Context, tx store.Tx, e *endpoint, rows []
 		patterns = append(patterns, []byte(`"`+name+`":`))
 	}
 	size := len(head) + 2 + room
-	for _, r := range rows {
-		size += len(r.Body) + 1
+	for i, r := range rows {
+		size += len(r.Body) + len(page.added(i)) + 1
 	}
 	out := append(append(make([]byte, 0, size), head...), '[')
 	for i, r := range rows {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		if only == nil && len(perRow) == 0 && !holdsAny(r.Body, patterns) {
-			out = append(out, r.Body...)
+		more := page.added(i)
+		if only == nil && len(perRow) == 0 && !holdsAny(r.Body, patterns) && !holdsAny(more, patterns) {
+			out = whole(out, r.Body, more)
 			continue
 		}
-		out = project(out, r.Body, s.keep(ctx, e, drop, only, perRow, ts, i))
+		out = project(out, whole(nil, r.Body, more), s.keep(ctx, e, drop, only, perRow, ts, i))
 	}
 	return append(out, ']'), nil
 }
