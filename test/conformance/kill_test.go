@@ -69,7 +69,7 @@ func TestKill(t *testing.T) {
 	}
 	p.Stop(t)
 	rig.Exact(t, rig.Look(t, options))
-	if slowest > 500*time.Millisecond && busiest > 500*time.Millisecond {
+	if slowest > 500*time.Millisecond {
 		t.Errorf("the slowest start took %s, %s of it at work", slowest, busiest)
 	}
 	t.Logf("%d kills, %d objects promised at the end, slowest start %s, at most %s at work", kills, answered, slowest, busiest)
