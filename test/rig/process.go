@@ -90,7 +90,7 @@ func StartProcess(tb testing.TB, options map[string]string, env ...string) *Proc
 	tb.Helper()
 	dir := tb.TempDir()
 	p := &Process{log: filepath.Join(dir, "log"), env: env, flags: map[string]string{
-		"DEFAULT/bind_port": "0", "DEFAULT/auth_strategy": "noauth", "isospin/state_dir": dir, "isospin/session_listen": "127.0.0.1:0",
+		"DEFAULT/bind_host": "127.0.0.1", "DEFAULT/bind_port": "0", "DEFAULT/auth_strategy": "noauth", "isospin/state_dir": dir, "isospin/session_listen": "127.0.0.1:0",
 	}}
 	maps.Copy(p.flags, options)
 	tb.Cleanup(func() {
@@ -158,7 +158,7 @@ func (p *Process) start() error {
 	if i < 0 {
 		return fmt.Errorf("the server says %q", line)
 	}
-	p.URL = strings.TrimSpace(line[i:])
+	p.URL = strings.Fields(line[i:])[0] // what follows is for people
 	p.Took = time.Since(began)
 	p.Busy, err = busy(cmd.Process.Pid)
 	return err
