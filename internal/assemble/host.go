@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"isospin/internal/agent"
+	"isospin/internal/agent/feature/brint"
 	dhcpfeature "isospin/internal/agent/feature/dhcp"
 	"isospin/internal/agent/feature/l2ovs"
 	"isospin/internal/agent/mirror"
@@ -35,7 +36,7 @@ type host struct {
 	docs       *mirror.Mirror
 	unreadable map[change.Key]error
 	loop       *agent.Loop
-	watch      *l2ovs.Watch
+	watch      *brint.Watch
 
 	ovs        *ovsdb.Client
 	conn       *openflow.Conn
@@ -64,9 +65,9 @@ func newHost(c *config.Agent, env Env, name string, report func(context.Context,
 	}
 	opts := []reconcile.Option{reconcile.WithClock(env.Clock), reconcile.WithLogger(env.Log), reconcile.WithPriority(wire.EntityL2, wire.EntityDHCP)}
 	h.conn = openflow.NewConn(c.Isospin.OVSRunDir, c.OVS.IntegrationBridge)
-	h.flows = openflow.NewFlows(h.conn, openflow.TagOf(l2ovs.Owner))
+	h.flows = openflow.NewFlows(h.conn, openflow.TagOf(brint.Owner))
 	h.interfaces = vswitch.NewInterfaces(h.ovs, c.OVS.IntegrationBridge)
-	h.watch = l2ovs.NewWatch(h.interfaces)
+	h.watch = brint.NewWatch(h.interfaces)
 	h.bridges, h.ports = vswitch.NewBridges(h.ovs, vswitchOwner), vswitch.NewPorts(h.ovs, vswitchOwner)
 	h.dhcp = dhcp.New(dhcp.Options{Logger: env.Log, Clock: env.Clock, Lost: func(string) {
 		h.netStage.Invalidate("a network's interface has gone")

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"isospin/internal/agent/feature/l2ovs"
+	"isospin/internal/agent/feature/brint"
 	"isospin/internal/dataplane/openflow"
 	"isospin/internal/wire"
 )
@@ -263,7 +263,7 @@ func drift(t *testing.T, m *machine, g *guest) {
 	}
 	for name, args := range map[string][]string{
 		"all flows of a table": {"del-flows", "br-int", "table=40"}, "one flow": {"del-flows", "--strict", "br-int", "table=0,priority=0"},
-		"flows replaced": {"mod-flows", "br-int", "table=0,actions=drop"}, "all of ours": {"del-flows", "br-int", fmt.Sprintf("cookie=%#x/0xffff000000000000", uint64(openflow.TagOf(l2ovs.Owner))<<48)},
+		"flows replaced": {"mod-flows", "br-int", "table=0,actions=drop"}, "all of ours": {"del-flows", "br-int", fmt.Sprintf("cookie=%#x/0xffff000000000000", uint64(openflow.TagOf(brint.Owner))<<48)},
 	} {
 		o.Ofctl(append([]string{"-O", "OpenFlow15"}, args...)...)
 		mend(name, same)

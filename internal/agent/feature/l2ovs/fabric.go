@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"isospin/internal/agent/feature/brint"
 	"isospin/internal/dataplane/openflow"
 	"isospin/internal/dataplane/vswitch"
 	"isospin/internal/wire"
@@ -76,7 +77,7 @@ func tunnelOwner(kind string) string   { return "tunnel/" + kind }
 func (f *Feature) syncHost() {
 	c := f.cfg
 	f.targets.Bridges.Replace(f.owner(hostOwner), map[string]vswitch.Bridge{c.Bridge: vswitch.Integration(c.DatapathType)})
-	f.targets.Flows.Replace(f.owner(hostOwner), f.tag.Want(append(Pipeline().Misses(), openflow.NDAdvert(tableAdvert))...))
+	f.targets.Flows.Replace(f.owner(hostOwner), f.tag.Want(append(brint.Pipeline().Misses(), openflow.NDAdvert(brint.Advert))...))
 	for phys, bridge := range c.Mappings {
 		inner, outer := patchNames(bridge)
 		in := vswitch.Patch(c.Bridge, outer)
@@ -135,10 +136,10 @@ func (fb fabric) tunnel(s *wire.Segment) (openflow.Port, bool) {
 // entryFlows give packets from the fabric their network.
 func (fb fabric) entryFlows(n *wire.Network, net64 uint64) []openflow.Flow {
 	var flows []openflow.Flow
-	enter := []openflow.Action{openflow.Metadata.Set(net64), openflow.Reg0.Set(fromFabric), openflow.Resubmit(tableForward)}
+	enter := []openflow.Action{openflow.Metadata.Set(net64), brint.Origin.Set(brint.FromFabric), openflow.Resubmit(brint.Forward)}
 	for _, s := range n.GetSegments() {
 		if port, ok := fb.tunnel(s); ok {
-			flows = append(flows, openflow.Flow{Table: tableClassify, Priority: prioPlain,
+			flows = append(flows, openflow.Flow{Table: brint.Classify, Priority: prioPlain,
 				Match: openflow.Any(openflow.InPort.Is(port), openflow.TunID.Is(uint64(s.GetSegmentationId()))), Actions: openflow.Do(enter...)})
 		}
 		port, ok := fb.physical(s)
@@ -150,7 +151,7 @@ func (fb fabric) entryFlows(n *wire.Network, net64 uint64) []openflow.Flow {
 			match = openflow.Any(openflow.InPort.Is(port), openflow.VLAN(uint16(s.GetSegmentationId())))
 			actions = append([]openflow.Action{openflow.PopVLAN()}, enter...)
 		}
-		flows = append(flows, openflow.Flow{Table: tableClassify, Priority: prioPlain, Match: match, Actions: openflow.Do(actions...)})
+		flows = append(flows, openflow.Flow{Table: brint.Classify, Priority: prioPlain, Match: match, Actions: openflow.Do(actions...)})
 	}
 	return flows
 }
@@ -217,11 +218,11 @@ func (fb fabric) forwardFlows(n *wire.Network, p *wire.Forward) []openflow.Flow 
 	if err != nil {
 		return nil // the port's own host reports it
 	}
-	net64 := metadata(n.GetId())
+	net64 := brint.Network(n.GetId())
 	var flows []openflow.Flow
 	if w, ok := fb.wayTo(n, p); ok {
-		flows = append(flows, openflow.Flow{Table: tableForward, Priority: prioPlain,
-			Match: openflow.Any(openflow.Metadata.Is(net64), openflow.Reg0.Is(0), openflow.EthDst.Is(mac)), Actions: w.actions()})
+		flows = append(flows, openflow.Flow{Table: brint.Forward, Priority: prioPlain,
+			Match: openflow.Any(openflow.Metadata.Is(net64), brint.Origin.Is(0), openflow.EthDst.Is(mac)), Actions: w.actions()})
 	}
 	for _, text := range p.GetIpAddresses() {
 		if addr, err := netip.ParseAddr(text); err == nil {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"isospin/internal/agent"
+	"isospin/internal/agent/feature/brint"
 	"isospin/internal/change"
 	"isospin/internal/dataplane/openflow"
 	"isospin/internal/dataplane/vswitch"
@@ -37,18 +38,18 @@ type Feature struct {
 	cfg     Config
 	targets Targets
 	tag     openflow.Tag
-	watch   *Watch
+	watch   *brint.Watch
 	fabric  fabric
 
 	// What was derived from documents that may be gone by now; thrown away and made again by a Sync of all.
-	networkOf map[string]string            // port or forward → its network
-	active    map[string]bool              // networks that flows are wanted for
-	present   map[string]vswitch.Interface // by port id, as at the last Sync
+	networkOf map[string]string // port or forward → its network
+	active    map[string]bool   // networks that flows are wanted for
+	present   brint.Present     // as at the last Sync
 }
 
 // New makes the feature.
-func New(c Config, t Targets, w *Watch) *Feature {
-	return &Feature{cfg: c, targets: t, tag: openflow.TagOf(Owner), watch: w, fabric: newFabric(c),
+func New(c Config, t Targets, w *brint.Watch) *Feature {
+	return &Feature{cfg: c, targets: t, tag: openflow.TagOf(brint.Owner), watch: w, fabric: newFabric(c),
 		networkOf: map[string]string{}, active: map[string]bool{}}
 }
 
@@ -61,7 +62,7 @@ func (f *Feature) Kinds() []string {
 }
 
 // Changed implements agent.Observer.
-func (f *Feature) Changed() <-chan []change.Key { return f.watch.keys }
+func (f *Feature) Changed() <-chan []change.Key { return f.watch.Changed() }
 
 // Owners of what is wanted on behalf of a network and of a forward; a port's is its id.
 func netOwner(id string) string     { return "network/" + id }
@@ -72,7 +73,7 @@ func (f *Feature) owner(doc string) reconcile.Owner {
 }
 
 // Observed implements agent.Observer.
-func (f *Feature) Observed() bool { return f.watch.observed() }
+func (f *Feature) Observed() bool { return f.watch.Observed() }
 
 // work is what one Sync looks at of one network: all of it, or some ports and forwards.
 type work struct {
@@ -94,7 +95,7 @@ func (j jobs) on(network string) *work {
 // Sync refills what the dirty documents and interfaces concern.
 func (f *Feature) Sync(v agent.View, dirty []change.Key, all bool) agent.Result {
 	res := agent.Result{Faults: map[change.Key]error{}}
-	f.present = f.watch.interfaces()
+	f.present = f.watch.Present()
 	todo := jobs{}
 	if all {
 		f.syncHost()
@@ -220,12 +221,12 @@ func (f *Feature) syncPort(v agent.View, n *wire.Network, use bool, network, id 
 		return
 	}
 	f.networkOf[id] = network
-	i, plugged := f.present[id]
-	if !use || !plugged || !i.Ready() || !p.GetAdminStateUp() {
+	at, ready := f.present.Place(id)
+	if !use || !ready || !p.GetAdminStateUp() {
 		f.targets.Flows.Replace(f.owner(id), nil)
 		return
 	}
-	flows, err := portFlows(n, p, openflow.Port(i.OFPort))
+	flows, err := portFlows(n, p, at)
 	res.Faults[change.Key{Kind: wire.KindPort, ID: id}] = err
 	f.targets.Flows.Replace(f.owner(id), f.tag.Want(flows...))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"isospin/internal/agent/feature/brint"
 	"isospin/internal/dataplane/openflow"
 	"isospin/internal/wire"
 )
@@ -117,10 +118,10 @@ func compare(t *testing.T, path, got string) {
 }
 
 func TestPipeline(t *testing.T) {
-	if err := Pipeline().Check(); err != nil {
+	if err := brint.Pipeline().Check(); err != nil {
 		t.Error(err)
 	}
-	compare(t, filepath.Join("..", "..", "..", "..", "docs", "reference", "ovs-pipeline.md"), openflow.Markdown(Pipeline()))
+	compare(t, filepath.Join("..", "..", "..", "..", "docs", "reference", "ovs-pipeline.md"), openflow.Markdown(brint.Pipeline()))
 }
 
 func TestReports(t *testing.T) {
@@ -176,7 +177,7 @@ func TestDatabaseAwayMeansNothingIsGone(t *testing.T) {
 		t.Error("observed without a look")
 	}
 	w.source.connected = true
-	if keys, tell := w.feature.watch.look(); keys != nil || !tell || !w.feature.Observed() {
+	if keys, tell := w.feature.watch.Look(); keys != nil || !tell || !w.feature.Observed() {
 		t.Errorf("first look: %v %v", keys, tell)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"isospin/internal/agent"
+	"isospin/internal/agent/feature/brint"
 	"isospin/internal/agent/mirror"
 	"isospin/internal/change"
 	"isospin/internal/dataplane/openflow"
@@ -87,9 +88,9 @@ func newWorld(t failer, c Config) *world {
 // start is an agent's start: nothing is remembered but the mirror, and targets are empty.
 func (w *world) start() {
 	w.bridges, w.ports, w.flows = target[string, vswitch.Bridge]{}, target[string, vswitch.Port]{}, target[openflow.Key, openflow.Flow]{}
-	w.feature = New(w.cfg, Targets{Bridges: w.bridges, Ports: w.ports, Flows: w.flows}, NewWatch(w.source))
+	w.feature = New(w.cfg, Targets{Bridges: w.bridges, Ports: w.ports, Flows: w.flows}, brint.NewWatch(w.source))
 	w.dirty = nil
-	w.feature.watch.look()
+	w.feature.watch.Look()
 	w.feature.Sync(w.docs, nil, true)
 }
 
@@ -133,7 +134,7 @@ func (w *world) plug(name, port string, number int) {
 
 // sync lets the feature see what happened.
 func (w *world) sync() agent.Result {
-	keys, _ := w.feature.watch.look()
+	keys, _ := w.feature.watch.Look()
 	w.dirty = append(w.dirty, keys...)
 	defer func() { w.dirty = nil }()
 	return w.feature.Sync(w.docs, w.dirty, false)
@@ -144,7 +145,7 @@ func (w *world) allFlows() []openflow.Flow {
 }
 
 func (w *world) golden() string {
-	out := Pipeline().Golden(w.allFlows())
+	out := brint.Pipeline().Golden(w.allFlows())
 	for name, p := range sorted(w.ports.merged()) {
 		out += fmt.Sprintf("port %s: %s %s %d %v\n", name, p.Bridge, p.Type, p.OFPort, p.Options)
 	}

@@ -1,0 +1,84 @@
+package brint
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"isospin/internal/dataplane/openflow"
+)
+
+// The tables of the integration bridge, in the order in which a packet meets them. Numbers leave room for what comes between; who fills a
+// table stands beside it.
+const (
+	Classify = 0  // l2ovs, trunk
+	Police   = 5  // qos
+	Spoof    = 10 // secgroup; 11 to 15 are its own too
+	Answer   = 20 // l2ovs
+	LocalIP  = 30 // localip
+	Forward  = 40 // l2ovs
+	Flood    = 50 // l2ovs
+	Advert   = 60 // l2ovs
+	Ingress  = 70 // secgroup; 71 to 79 are its own too
+	Shape    = 80 // qos
+	Deliver  = 90 // l2ovs, trunk
+)
+
+// Registers. The network is in metadata: see Network.
+const (
+	// Origin is FromFabric for packets that came from another host or a physical network; else 0.
+	Origin = openflow.Reg0
+	// Zone is the conntrack zone of the network.
+	Zone = openflow.Reg3
+	// Source is the Number of the port of this host that sent the packet; 0 for packets from the fabric.
+	Source = openflow.Reg5
+	// Target is the Number of the port of this host that the packet is for, from FORWARD and FLOOD on.
+	Target = openflow.Reg6
+)
+
+// FromFabric is set in Origin for packets that go to ports of this host only, which is what keeps loops out.
+const FromFabric = 1
+
+// Owner is the name that the flows' cookies carry.
+const Owner = "isospin l2"
+
+// Pipeline declares the integration bridge.
+func Pipeline() openflow.Pipeline {
+	return openflow.Pipeline{
+		Bridge: "br-int",
+		Doc: "The integration bridge: ports of this host, tunnels to other hosts and patches to physical networks. " +
+			"A packet is given its network and its port, judged, answered here, forwarded to where the network's port is known to be, or flooded, and judged again " +
+			"before a port of this host gets it.",
+		Tables: []openflow.Table{
+			{ID: Classify, Name: "CLASSIFY", Doc: "Which network a packet belongs to, by the port, tunnel key or VLAN that it came with. What belongs to none is dropped."},
+			{ID: Police, Name: "POLICE", Doc: "What a port of this host sends is held to its limits and marked.", Miss: openflow.Do(openflow.Resubmit(Spoof))},
+			{ID: Spoof, Name: "SPOOF", Doc: "A port of this host sends with its own addresses only.", Miss: openflow.Do(openflow.Resubmit(Answer))},
+			{ID: Answer, Name: "ANSWER", Doc: "ARP requests and neighbour solicitations of local ports for addresses that are known are answered here.",
+				Miss: openflow.Do(openflow.Resubmit(LocalIP))},
+			{ID: LocalIP, Name: "LOCAL_IP", Doc: "Local IPs are translated to the port of this host that stands for them.", Miss: openflow.Do(openflow.Resubmit(Forward))},
+			{ID: Forward, Name: "FORWARD", Doc: "Unicast to known ports: to the local port, by the tunnel to the port's host, or to the physical network.",
+				Miss: openflow.Do(openflow.Resubmit(Flood))},
+			{ID: Flood, Name: "FLOOD", Doc: "Broadcast, multicast and unicast to unknown addresses, to all of the network that can be reached; from the fabric to local ports only."},
+			{ID: Advert, Name: "ADVERT", Doc: "Neighbour advertisements that ANSWER made are finished and sent back."},
+			{ID: Ingress, Name: "INGRESS", Doc: "Whether a port of this host may have the packet.", Miss: openflow.Do(openflow.Resubmit(Shape))},
+			{ID: Shape, Name: "SHAPE", Doc: "What a port of this host is sent is held to its limits.", Miss: openflow.Do(openflow.Resubmit(Deliver))},
+			{ID: Deliver, Name: "DELIVER", Doc: "Out of the port."},
+		},
+	}
+}
+
+// Network is a network in the metadata register: the first 64 bits of its id, so that a flow dump names it. Ids are random: two networks of
+// one host with the same bits are as likely as any collision of random 64-bit numbers.
+func Network(id string) uint64 {
+	var n uint64
+	raw, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
+	if err != nil || len(raw) < 8 {
+		for _, c := range []byte(id) { // not a UUID: only in tests
+			n = n*31 + uint64(c)
+		}
+		return n
+	}
+	for _, b := range raw[:8] {
+		n = n<<8 | uint64(b)
+	}
+	return n
+}

@@ -1,0 +1,46 @@
+package l2ovs
+
+import (
+	"slices"
+
+	"isospin/internal/agent"
+	"isospin/internal/wire"
+)
+
+// Report tells how far a port is: wired, waiting for its interface, or plugged in without a document.
+func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
+	p, known := get[*wire.Port](v, wire.KindPort, id)
+	i, plugged := f.present[id]
+	say := func(s wire.State, detail string) (agent.Report, bool) {
+		return agent.Report{PortState: agent.PortState{Generation: p.GetWiring(), State: s, Detail: detail}}, true
+	}
+	switch {
+	case !known && !plugged:
+		return agent.Report{}, false
+	case !known:
+		return say(wire.State_PLUGGED, "interface "+i.Name+" is plugged in; no server says that this host has the port")
+	case !plugged:
+		return say(wire.State_UNPLUGGED, "no interface on "+f.cfg.Bridge+" has external_ids:iface-id="+id)
+	case i.Error != "":
+		return say(wire.State_FAILED, "Open vSwitch cannot open interface "+i.Name+": "+i.Error)
+	case !i.Ready():
+		return say(wire.State_PENDING, "Open vSwitch has not given interface "+i.Name+" a port number")
+	case !p.GetAdminStateUp():
+		return say(wire.State_UNPLUGGED, "the port is administratively down")
+	}
+	n, ok := get[*wire.Network](v, wire.KindNetwork, p.GetNetworkId())
+	if !ok {
+		return say(wire.State_PENDING, "the network's document has not come")
+	}
+	at := slices.IndexFunc(n.GetSegments(), func(s *wire.Segment) bool { return s.GetId() == p.GetSegmentId() })
+	if at < 0 {
+		return say(wire.State_PENDING, "the network's document does not name the port's segment "+p.GetSegmentId())
+	}
+	docs, lacks := f.fabric.standsOn(n.GetSegments()[at])
+	if lacks != "" {
+		return say(wire.State_FAILED, lacks)
+	}
+	r, _ := say(wire.State_DONE, "")
+	r.Docs = append(docs, netOwner(p.GetNetworkId()), hostOwner)
+	return r, true
+}
