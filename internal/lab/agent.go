@@ -27,7 +27,7 @@ func (l *Lab) agentConfig(s *state, h *Host) string {
 	}
 	fmt.Fprintf(&b, "ovs_run_dir = %s\n", l.ovsDir(h.Name))
 	fmt.Fprintf(&b, "\n[ovs]\nbridge_mappings = %s\nlocal_ip = %s\n", h.mappings("br-public", "br-physnet1"), local)
-	fmt.Fprintf(&b, "ovsdb_connection = unix:%s\ndatapath_type = netdev\nintegration_bridge = br-int\n", filepath.Join(l.ovsDir(h.Name), "db.sock"))
+	fmt.Fprintf(&b, "ovsdb_connection = unix:%s\ndatapath_type = %s\nintegration_bridge = br-int\n", filepath.Join(l.ovsDir(h.Name), "db.sock"), s.Datapath)
 	return b.String()
 }
 

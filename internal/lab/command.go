@@ -113,6 +113,7 @@ func (c *cli) up() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&hosts, "hosts", "1", "how many hosts, or which: h1:openvswitch,h2:linuxbridge")
 	f.StringVar(&mechanism, "mechanism", OpenVSwitch, "mechanism of hosts that name none: openvswitch, linuxbridge")
+	f.StringVar(&o.Datapath, "datapath", Userspace, "Open vSwitch's datapath: netdev (userspace) or system (the kernel's module)")
 	f.StringArrayVar(&without, "without", nil, "a physical network that does not reach a host: h3:physnet1; may repeat")
 	f.StringVar(&o.API, "api", "", "address of the API (default: loopback, a free port)")
 	f.StringVar(&o.Auth, "auth", "dev", "dev, keystone or noauth")

@@ -43,13 +43,12 @@ func (l *Lab) makeHost(ctx context.Context, s *state, h *Host) error {
 	if err := inside.Address("mgmt0", s.management(h.Number)); err != nil {
 		return err
 	}
-	tunnels := "eth0"
 	if h.Mechanism == OpenVSwitch {
 		if err := l.startVSwitch(ctx, s, h); err != nil {
 			return fmt.Errorf("host %s: %w", h.Name, err)
 		}
-		tunnels = "br-underlay"
 	}
+	tunnels := s.tunnels(h)
 	if err := inside.Address(tunnels, s.underlay(h)); err != nil {
 		return err
 	}

@@ -26,6 +26,14 @@ const (
 	LinuxBridge = "linuxbridge"
 )
 
+// The datapaths of Open vSwitch on a lab's hosts.
+const (
+	// Userspace needs nothing of the kernel but packet sockets.
+	Userspace = "netdev"
+	// Kernel is the kernel's module: each host's namespace has a datapath of its own.
+	Kernel = "system"
+)
+
 // Options say what lab to bring up.
 type Options struct {
 	// Dir is the lab's folder: configuration, state, logs. Its path gives the lab its name. At most
@@ -44,6 +52,8 @@ type Options struct {
 	Binary string
 	// Bare leaves server and agents out: hosts with an Open vSwitch only.
 	Bare bool
+	// Datapath of Open vSwitch on all hosts is Userspace ("" too) or Kernel.
+	Datapath string
 	// Log hears of each step; nil: nobody.
 	Log *slog.Logger
 }

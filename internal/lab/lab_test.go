@@ -38,6 +38,7 @@ func TestOptionsRefused(t *testing.T) {
 		"host name":       {Hosts: []HostSpec{{Name: "a/b", Mechanism: ""}}},
 		"mechanism":       {Hosts: []HostSpec{{Name: "h1", Mechanism: "magic"}}},
 		"auth":            {Auth: "none"},
+		"datapath":        {Datapath: "dpdk"},
 		"no such network": {Hosts: []HostSpec{{Name: "h1", Without: []string{"mgmt"}}}},
 		"config missing":  {ConfigFiles: []string{"/nowhere/x.conf"}},
 	} {
@@ -67,6 +68,39 @@ func TestLeaveOut(t *testing.T) {
 	}
 }
 
+// TestDatapath: the kernel's datapath has the tunnels' address on the plain device, and no bridge around that.
+func TestDatapath(t *testing.T) {
+	l := &Lab{dir: "/x"}
+	for _, c := range []struct {
+		datapath, mechanism, tunnels, bridges string
+	}{
+		{Userspace, OpenVSwitch, "br-underlay", "br-underlay br-physnet1 br-public"},
+		{Kernel, OpenVSwitch, "eth0", "br-physnet1 br-public"},
+		{Userspace, LinuxBridge, "eth0", ""},
+	} {
+		s, h := &state{Datapath: c.datapath, ID: "abcdef"}, &Host{Name: "h1", Number: 1, Mechanism: c.mechanism}
+		if got := s.tunnels(h); got != c.tunnels {
+			t.Errorf("%s, %s: tunnels end on %s, want %s", c.mechanism, c.datapath, got, c.tunnels)
+		}
+		if c.mechanism != OpenVSwitch {
+			continue
+		}
+		var bridges []string
+		args := bridgeArgs(s, h)
+		for i, a := range args {
+			if a == "add-br" {
+				bridges = append(bridges, args[i+1])
+			}
+		}
+		if got := strings.Join(bridges, " "); got != c.bridges {
+			t.Errorf("%s: bridges %q, want %q", c.datapath, got, c.bridges)
+		}
+		if want := "\ndatapath_type = " + c.datapath + "\n"; !strings.Contains(l.agentConfig(s, h), want) {
+			t.Errorf("%s: the agent is not told:\n%s", c.datapath, l.agentConfig(s, h))
+		}
+	}
+}
+
 func TestIdentify(t *testing.T) {
 	name, id := identify("/var/tmp/My lab, the first of all")
 	if !strings.HasPrefix(name, "My-lab-the-first") || !strings.HasSuffix(name, "-"+id) || len(id) != 6 {
@@ -92,7 +126,7 @@ func TestIdentify(t *testing.T) {
 func TestServerConfig(t *testing.T) {
 	l := &Lab{dir: "/l"}
 	s := &state{
-		API: "127.0.0.1:9696", Session: "10.223.7.1:4000", Auth: "dev", Net: 7,
+		API: "127.0.0.1:9696", Session: "10.223.7.1:4000", Auth: "dev", Net: 7, Datapath: Userspace,
 		Hosts: []*Host{{Name: "h1", Number: 1, Mechanism: OpenVSwitch}, {Name: "h2", Number: 2, Mechanism: LinuxBridge}},
 	}
 	got, err := l.serverConfig(s)

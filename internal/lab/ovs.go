@@ -23,8 +23,7 @@ var operatorBridges = []struct{ bridge, device, network string }{
 // ovsDir is the run folder of a host's Open vSwitch: database, sockets, logs.
 func (l *Lab) ovsDir(host string) string { return l.path("hosts", host, "ovs") }
 
-// startVSwitch starts a host's Open vSwitch with the userspace datapath and returns when the operator's
-// bridges are there.
+// startVSwitch starts a host's Open vSwitch and returns when the operator's bridges are there.
 func (l *Lab) startVSwitch(ctx context.Context, s *state, h *Host) error {
 	dir := l.ovsDir(h.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -52,7 +51,7 @@ func (l *Lab) startVSwitch(ctx context.Context, s *state, h *Host) error {
 	// threads: labs are small, and the userspace datapath forwards in one of them anyway.
 	if err := l.vsctl(ctx, s, h, append([]string{"--no-wait", "init", "--", "set", "Open_vSwitch", ".",
 		"external_ids:system-id=" + s.Name + "-" + h.Name, "external_ids:hostname=" + h.Name,
-		"other_config:n-handler-threads=1", "other_config:n-revalidator-threads=1"}, bridgeArgs(h)...)...); err != nil {
+		"other_config:n-handler-threads=1", "other_config:n-revalidator-threads=1"}, bridgeArgs(s, h)...)...); err != nil {
 		return err
 	}
 	return l.startForwarding(ctx, s, h)
@@ -89,13 +88,13 @@ func (l *Lab) SwitchRestart(ctx context.Context, host string) error {
 	return l.startForwarding(ctx, s, h)
 }
 
-func bridgeArgs(h *Host) []string {
+func bridgeArgs(s *state, h *Host) []string {
 	var args []string
 	for _, b := range operatorBridges {
-		if !h.has(b.network) {
+		if !h.has(b.network) || b.network == netUnderlay && b.bridge != s.tunnels(h) {
 			continue
 		}
-		args = append(args, "--", "--may-exist", "add-br", b.bridge, "--", "set", "Bridge", b.bridge, "datapath_type=netdev",
+		args = append(args, "--", "--may-exist", "add-br", b.bridge, "--", "set", "Bridge", b.bridge, "datapath_type="+s.Datapath,
 			"--", "--may-exist", "add-port", b.bridge, b.device)
 	}
 	return args

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type state struct {
 	ConfigFiles []string          `json:"config_files,omitempty"`
 	Binary      string            `json:"binary,omitempty"`
 	Bare        bool              `json:"bare,omitempty"`
+	Datapath    string            `json:"datapath,omitempty"`
 	Hosts       []*Host           `json:"hosts"`
 	Guests      map[string]*Guest `json:"guests"`
 	// Procs are the daemons: "server", "h1/agent", "h1/ovsdb", "h1/vswitch", "vm1/dhcp", "vm1/dhcp6".
@@ -61,6 +63,14 @@ func (h *Host) mappings(public, physnet1 string) string {
 		m = append(m, netPhysnet1+":"+physnet1)
 	}
 	return strings.Join(m, ",")
+}
+
+// tunnels is the device of a host that has its underlay address. Tunnels of the userspace datapath start at a bridge.
+func (s *state) tunnels(h *Host) string {
+	if h.Mechanism == OpenVSwitch && s.Datapath != Kernel {
+		return "br-underlay"
+	}
+	return "eth0"
 }
 
 func (s *state) host(name string) *Host {
@@ -112,6 +122,7 @@ func (l *Lab) state() (*state, error) {
 	if s.Guests == nil {
 		s.Guests = map[string]*Guest{}
 	}
+	s.Datapath = cmp.Or(s.Datapath, Userspace)
 	if s.Procs == nil {
 		s.Procs = map[string]proc.Ref{}
 	}

@@ -69,6 +69,13 @@ func (o Options) complete() (Options, error) {
 			return o, fmt.Errorf("host %s: mechanism %q is neither %s nor %s", h.Name, h.Mechanism, OpenVSwitch, LinuxBridge)
 		}
 	}
+	switch o.Datapath {
+	case "":
+		o.Datapath = Userspace
+	case Userspace, Kernel:
+	default:
+		return o, fmt.Errorf("datapath %q is neither %s nor %s", o.Datapath, Userspace, Kernel)
+	}
 	switch o.Auth {
 	case "":
 		o.Auth = "dev"
@@ -130,7 +137,7 @@ func (l *Lab) claim(o Options) error {
 		return fmt.Errorf("%s: %w: see lab status, or remove it with lab down", l.dir, ErrExists)
 	}
 	s := &state{
-		Machine: machine(), Net: -1, API: o.API, Auth: o.Auth, ConfigFiles: o.ConfigFiles, Binary: o.Binary, Bare: o.Bare,
+		Machine: machine(), Net: -1, API: o.API, Auth: o.Auth, ConfigFiles: o.ConfigFiles, Binary: o.Binary, Bare: o.Bare, Datapath: o.Datapath,
 		Guests: map[string]*Guest{}, Procs: map[string]proc.Ref{},
 	}
 	s.Name, s.ID = identify(l.dir)

@@ -30,19 +30,16 @@ $b mount -t 9p -o "$at,ro,cache=loose" modules run/modules || fail "no modules"
 $b mount --bind "run/modules/$version" "lib/modules/$version" || fail "no modules"
 $b mount -t cgroup2 cgroup sys/fs/cgroup
 $b hostname vm
-$b chroot . /bin/busybox ip link set lo up
-# The kernel asks for its modules where it started: here.
-$b mkdir -p /sbin
-printf '#!/bin/busybox sh\nexec /bin/busybox chroot /root /sbin/modprobe "$@"\n' >/sbin/modprobe
-$b chmod 755 /sbin/modprobe
-# The second serial line is the program's alone.
-$b chroot . /bin/sh -c '
+# From here on the machine's files are the root of this process, of the kernel's helpers and of every new mount namespace.
+exec $b switch_root /root /bin/busybox sh -c '
 	export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+	/bin/busybox ip link set lo up
+	# The second serial line is the program'"'"'s alone.
 	/bin/busybox stty -F /dev/ttyS1 raw -echo
-	sh /run/share/run </dev/null >/dev/ttyS1 2>&1
+	/bin/sh /run/share/run </dev/null >/dev/ttyS1 2>&1
 	echo $? >/run/share/status.part
 	mv /run/share/status.part /run/share/status
+	# What the line still holds must get out.
+	/bin/busybox sleep 0.2
+	/bin/busybox poweroff -f
 '
-# What the line still holds must get out.
-$b sleep 0.2
-$b poweroff -f
