@@ -153,7 +153,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		auth.Refuse(w, r, s.Auth, err)
 		return
 	}
-	r = r.WithContext(auth.With(r.Context(), p))
+	ctx, tally := store.WithTally(auth.With(r.Context(), p))
+	r, w = r.WithContext(ctx), &counted{ResponseWriter: w, tally: tally}
 	if err := s.route(w, r, strings.TrimPrefix(rest, "/")); err != nil {
 		s.fail(w, r, err)
 	}

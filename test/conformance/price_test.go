@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	"isospin/test/rig"
 )
@@ -15,27 +14,17 @@ import (
 // prices are the SQL statements of requests, by what they do.
 type prices map[string]int
 
-// price measures one kind of request, of which more makes another each time: the least of several, since the server has work of
-// its own between them; where that is more than it cost before, it is measured again.
-func (r *realm) price(to, before prices, what string, more func() func() rig.Answer) {
+// price is what a request of a kind costs, of which more makes another each time: the least of three, since the first of a kind may make what the others find.
+func (r *realm) price(to prices, what string, more func() func() rig.Answer) {
 	r.t.Helper()
 	least := 1 << 30
-	for try := range 60 {
-		if was, ok := before[what]; try >= 3 && (!ok || least <= was) {
-			break
-		}
-		if try >= 9 { // the server is busy with what many objects brought; it comes to an end
-			<-time.After(20 * time.Millisecond)
-		}
-		do := more()
-		from := statements(r.t, r.c)
-		a := do()
-		n := statements(r.t, r.c) - from
+	for range 3 {
+		a := more()()
 		if a.Err != nil || a.Status >= 300 {
 			r.t.Errorf("%s: %d %.300s %v", what, a.Status, a.Body, a.Err)
 			return
 		}
-		least = min(least, n)
+		least = min(least, statements(r.t, a))
 	}
 	to[what] = least
 }
@@ -46,21 +35,21 @@ func again(do func() rig.Answer) func() func() rig.Answer {
 }
 
 // shop measures what a collection's requests cost now.
-func (r *realm) shop(collection string, to, before prices) {
+func (r *realm) shop(collection string, to prices) {
 	r.t.Helper()
 	o, rec := r.get(collection), recipes()[collection]
 	if o.at != "" && collection != "quotas" {
 		for name, c := range map[string]rig.Caller{"an administrator": r.c, "a member": r.member(), "a reader": r.c.As(r.project(), "reader")} {
 			if c.Do("GET", o.at, nil).Status == 200 {
-				r.price(to, before, "list of "+collection+" for "+name, again(func() rig.Answer { return c.Do("GET", o.at, nil) }))
-				r.price(to, before, "page of "+collection+" for "+name, again(func() rig.Answer { return c.Do("GET", o.at+"?limit=2", nil) }))
+				r.price(to, "list of "+collection+" for "+name, again(func() rig.Answer { return c.Do("GET", o.at, nil) }))
+				r.price(to, "page of "+collection+" for "+name, again(func() rig.Answer { return c.Do("GET", o.at+"?limit=2", nil) }))
 			}
 		}
 	}
 	if o.path != "" {
-		r.price(to, before, "show of "+collection, again(func() rig.Answer { return r.c.Do("GET", o.path, nil) }))
+		r.price(to, "show of "+collection, again(func() rig.Answer { return r.c.Do("GET", o.path, nil) }))
 		if !o.res.NoUpdate && r.change(o) != nil {
-			r.price(to, before, "update of "+collection, again(func() rig.Answer {
+			r.price(to, "update of "+collection, again(func() rig.Answer {
 				return r.c.Do("PUT", o.path, map[string]any{o.res.Name: r.change(o)})
 			}))
 		}
@@ -81,8 +70,8 @@ func (r *realm) shop(collection string, to, before prices) {
 			return a
 		}
 	}
-	r.price(to, before, "create of "+collection, create)
-	r.price(to, before, "delete of "+collection, func() func() rig.Answer {
+	r.price(to, "create of "+collection, create)
+	r.price(to, "delete of "+collection, func() func() rig.Answer {
 		if len(made) == 0 {
 			create()()
 		}
@@ -110,7 +99,7 @@ func everyPrice(t *testing.T, levels ...int) {
 		}
 		now := prices{}
 		for _, collection := range r.owned() {
-			r.shop(collection, now, first)
+			r.shop(collection, now)
 		}
 		for _, what := range slices.Sorted(maps.Keys(now)) {
 			if have == 0 {

@@ -74,12 +74,12 @@ func (t *tx) add(ctx context.Context, c counter, text string, args []any) error 
 	head, tail := t.e.d.InsertIgnore()
 	for _, fresh := range []bool{false, true} {
 		if fresh {
-			t.e.statements.Add(1)
+			t.count(ctx)
 			if _, err := t.c.Exec(ctx, head+newCount+tail, []any{c.owner, c.kind}); err != nil {
 				return fmt.Errorf("begin to count %s: %w", c.kind, err)
 			}
 		}
-		t.e.statements.Add(1)
+		t.count(ctx)
 		n, err := t.c.Exec(ctx, text, args)
 		if err != nil {
 			return fmt.Errorf("count %s: %w", c.kind, err)

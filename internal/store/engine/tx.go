@@ -39,8 +39,14 @@ func (t *tx) ready(ctx context.Context) error {
 		}
 		t.last = nil
 	}
-	t.e.statements.Add(1)
+	t.count(ctx)
 	return nil
+}
+
+// count counts one statement, for the server and for the request that makes it.
+func (t *tx) count(ctx context.Context) {
+	t.e.statements.Add(1)
+	store.TallyOf(ctx).Add()
 }
 
 func (t *tx) Query(ctx context.Context, q store.Query) (*sql.Rows, error) {
@@ -106,7 +112,7 @@ func (t *tx) flush(ctx context.Context) error {
 		if task.Due.IsZero() {
 			task.Due = now
 		}
-		t.e.statements.Add(1)
+		t.count(ctx)
 		if _, err := t.c.Exec(ctx, insertTask, []any{
 			task.Name, string(task.Payload), int64(task.Tries), task.Due.UnixMilli(), false,
 		}); err != nil {
@@ -123,7 +129,7 @@ func (t *tx) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.e.statements.Add(1)
+	t.count(ctx)
 	if t.changeID, err = t.c.Insert(ctx, insertChanges, []any{now.UnixMilli(), body}); err != nil {
 		return fmt.Errorf("write changes: %w", err)
 	}
