@@ -35,8 +35,11 @@ type Loop struct {
 	Stages []reconcile.Stage
 	// Report takes statuses and returns when a server has them, or ctx ends.
 	Report func(ctx context.Context, ss []*wire.Status) error
-	Clock  clock.Clock
-	Log    *slog.Logger
+	// Troubled is told, in Run's goroutine, what keeps the host from being as it should be, whenever that is another than before.
+	// It must not block. nil for nobody.
+	Troubled func([]Reason)
+	Clock    clock.Clock
+	Log      *slog.Logger
 
 	frames  chan frameEvent
 	wake    chan struct{}
@@ -45,8 +48,11 @@ type Loop struct {
 	speech  speech
 	// whole are the features that had a Sync of all after their first look.
 	whole map[string]bool
-	// unreadable are documents that were reported as such.
-	unreadable map[change.Key]bool
+	// unreadable are documents that were reported as such, and why.
+	unreadable map[change.Key]error
+	// unwritten is why the mirror's file does not follow.
+	unwritten error
+	review    review
 	// trouble is what each stage failed with last, so that it is logged once.
 	trouble map[string]string
 }
@@ -65,10 +71,10 @@ func (l *Loop) Init() {
 	l.wake = make(chan struct{}, 1)
 	l.changed = make(chan []change.Key)
 	l.whole = map[string]bool{}
-	l.unreadable = map[change.Key]bool{}
+	l.unreadable = map[change.Key]error{}
 	l.trouble = map[string]string{}
 	l.reports = newReporter(l.Report, l.Log)
-	l.speech = newSpeech(l.reports.add)
+	l.speech = newSpeech(l.reports.add, l.Clock.Now)
 }
 
 // Frame hands a frame to the loop and returns when the mirror has it. Any goroutine may call it.
@@ -124,10 +130,16 @@ func (l *Loop) Run(ctx context.Context, unreadable map[change.Key]error) error {
 			return nil
 		}
 		// Before the kernel follows the documents: a killed agent must know at its next start what it made.
-		if err := l.Documents.Flush(); err != nil {
-			l.Log.Warn("mirror cannot be written", slog.Any("err", err))
-		}
+		l.flush()
 	}
+}
+
+func (l *Loop) flush() {
+	err := l.Documents.Flush()
+	if err != nil && (l.unwritten == nil || l.unwritten.Error() != err.Error()) {
+		l.Log.Warn("mirror cannot be written", slog.Any("err", err))
+	}
+	l.unwritten = err
 }
 
 // forward carries an observer's keys to the loop.
@@ -159,7 +171,7 @@ func (l *Loop) next(ctx context.Context) (batch, bool) {
 	for {
 		var retry <-chan time.Time
 		if more == nil {
-			if after := l.retry(); after != reconcile.Never {
+			if after := min(l.retry(), l.due()); after != reconcile.Never {
 				retry = l.Clock.After(after)
 			}
 		}
@@ -195,7 +207,7 @@ func (l *Loop) take(e frameEvent, b *batch) {
 	b.dirty = append(b.dirty, dirty...)
 	l.aside(unreadable)
 	for _, k := range dirty {
-		if l.unreadable[k] && unreadable[k] == nil {
+		if l.unreadable[k] != nil && unreadable[k] == nil {
 			delete(l.unreadable, k)
 			if _, there := l.Documents.Get(k.Kind, k.ID); there {
 				l.reports.add(&wire.Status{Kind: k.Kind, Id: k.ID, Entity: wire.EntityMirror, State: wire.State_DONE})
@@ -208,7 +220,7 @@ func (l *Loop) take(e frameEvent, b *batch) {
 // aside reports documents that cannot be read.
 func (l *Loop) aside(unreadable map[change.Key]error) {
 	for k, err := range unreadable {
-		l.unreadable[k] = true
+		l.unreadable[k] = err
 		l.Log.Warn("document set aside", slog.String("kind", k.Kind), slog.String("id", k.ID), slog.Any("err", err))
 		l.reports.add(&wire.Status{Kind: k.Kind, Id: k.ID, Entity: wire.EntityMirror, State: wire.State_FAILED, Detail: err.Error()})
 	}
@@ -261,6 +273,7 @@ func (l *Loop) pass(ctx context.Context, b batch) {
 			l.speech.speak(l.Documents, f.Name(), r, b.all)
 		}
 	}
+	l.judge()
 }
 
 // tell logs what a stage failed with, once.

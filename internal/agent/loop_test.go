@@ -71,15 +71,17 @@ type stage struct {
 	owed   map[reconcile.Owner]error
 	inSync []bool
 	after  time.Duration
+	ails   []reconcile.Trouble
 }
 
-func (s *stage) Name() string                 { return "stage" }
-func (s *stage) Invalidate(string)            {}
-func (s *stage) SetInSync(whole bool)         { s.inSync = append(s.inSync, whole) }
-func (s *stage) Grow(context.Context) error   { return nil }
-func (s *stage) Shrink(context.Context) error { return nil }
-func (s *stage) Stats() reconcile.Stats       { return reconcile.Stats{} }
-func (s *stage) Retry() (time.Duration, bool) { return s.after, false }
+func (s *stage) Name() string                  { return "stage" }
+func (s *stage) Invalidate(string)             {}
+func (s *stage) SetInSync(whole bool)          { s.inSync = append(s.inSync, whole) }
+func (s *stage) Grow(context.Context) error    { return nil }
+func (s *stage) Shrink(context.Context) error  { return nil }
+func (s *stage) Stats() reconcile.Stats        { return reconcile.Stats{} }
+func (s *stage) Troubles() []reconcile.Trouble { return s.ails }
+func (s *stage) Retry() (time.Duration, bool)  { return s.after, false }
 func (s *stage) Unsettled() map[reconcile.Owner]error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,6 +250,9 @@ func TestSharedObjectsHoldPortsUp(t *testing.T) {
 		b.said("l2 port p 1 DONE ", "l2 port q 1 DONE ")
 		b.stage.owe(map[reconcile.Owner]error{{Feature: "l2", Doc: "network/n"}: errors.New("no room")})
 		b.loop.Wake()
+		b.settle()
+		b.said() // it may be mended before anybody need hear of it
+		b.settle()
 		b.settle()
 		b.said("l2 port p 1 FAILED no room", "l2 port q 1 FAILED no room")
 		b.stage.owe(nil)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"time"
 
 	"isospin/internal/change"
 	"isospin/internal/reconcile"
@@ -17,12 +18,18 @@ type speech struct {
 	said    map[statusKey]PortState
 	faults  map[string]map[change.Key]error // by entity
 	owed    map[reconcile.Owner]error
+	// held are ports that were DONE and whose objects cannot be made as they were: since when.
+	held map[statusKey]time.Time
+	// failed are ports that failed for a reason of their own, not of a stage's: why.
+	failed map[statusKey]string
+	now    func() time.Time
 }
 
 type statusKey struct{ entity, port string }
 
-func newSpeech(say func(*wire.Status)) speech {
-	return speech{say: say, touched: map[string]map[string]bool{}, said: map[statusKey]PortState{}, faults: map[string]map[change.Key]error{}}
+func newSpeech(say func(*wire.Status), now func() time.Time) speech {
+	return speech{say: say, touched: map[string]map[string]bool{}, said: map[statusKey]PortState{}, faults: map[string]map[change.Key]error{},
+		held: map[statusKey]time.Time{}, failed: map[statusKey]string{}, now: now}
 }
 
 // heard keeps what a Sync found out.
@@ -104,13 +111,22 @@ func (s *speech) speakOf(v View, entity, id string, r Reporter, whole bool) (fin
 	report, ok := r.Report(v, id)
 	if !ok {
 		delete(s.said, k)
+		delete(s.held, k)
+		delete(s.failed, k)
 		if spoken && before.State == wire.State_PLUGGED {
 			// The port was never this host's; whoever was told of its interface must hear that it went.
 			s.say(status(k, PortState{State: wire.State_UNPLUGGED}))
 		}
 		return true
 	}
-	state := s.judge(entity, id, report)
+	state, own := s.judge(entity, id, report)
+	delete(s.failed, k)
+	if own && state.State == wire.State_FAILED {
+		s.failed[k] = state.Detail
+	}
+	if !own && s.holds(k, before, state) {
+		return false
+	}
 	if !spoken || before != state {
 		s.said[k] = state
 		// That a port which has just come has no interface yet is what every server takes for granted: of a thousand
@@ -122,17 +138,32 @@ func (s *speech) speakOf(v View, entity, id string, r Reporter, whole bool) (fin
 	return state.State != wire.State_PENDING && state.State != wire.State_FAILED
 }
 
-// judge holds a report against faults and what is owed.
-func (s *speech) judge(entity, id string, r Report) PortState {
-	state := r.PortState
+// holds tells whether a failure is not said yet: what somebody broke is mostly mended before anybody need hear of it, and
+// a port that everybody saw DONE would blink.
+func (s *speech) holds(k statusKey, before, now PortState) bool {
+	if before.State != wire.State_DONE || now.State != wire.State_FAILED || before.Generation != now.Generation {
+		delete(s.held, k)
+		return false
+	}
+	since, known := s.held[k]
+	if !known {
+		since = s.now()
+		s.held[k] = since
+	}
+	return s.now().Sub(since) < patience
+}
+
+// judge holds a report against faults and what is owed. own says that the state is not for what stages owe.
+func (s *speech) judge(entity, id string, r Report) (state PortState, own bool) {
+	state = r.PortState
 	for _, k := range append([]change.Key{{Kind: wire.KindPort, ID: id}}, r.Documents...) {
 		if err := s.faults[entity][k]; err != nil {
 			state.State, state.Detail = wire.State_FAILED, err.Error()
-			return state
+			return state, true
 		}
 	}
 	if state.State != wire.State_DONE {
-		return state
+		return state, true
 	}
 	for _, doc := range append([]string{id}, r.Docs...) {
 		err := s.owed[reconcile.Owner{Feature: entity, Doc: doc}]
@@ -151,7 +182,7 @@ func (s *speech) judge(entity, id string, r Report) PortState {
 	if state.State == wire.State_DONE && r.After != "" && s.said[statusKey{wire.EntityL2, r.After}].State != wire.State_DONE {
 		state.State, state.Detail = wire.State_PENDING, "port "+r.After+" of this host is not wired yet"
 	}
-	return state
+	return state, false
 }
 
 func status(k statusKey, p PortState) *wire.Status {

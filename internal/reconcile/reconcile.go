@@ -95,8 +95,21 @@ type Stage interface {
 	// work, at the end of a backoff, or at the next read-back. pending: a put, a drop or a read-back is
 	// owed. Drops that wait for SetInSync are not.
 	Retry() (after time.Duration, pending bool)
+	// Troubles are what was tried and failed, the same failure of many objects once; none when all goes well. What merely
+	// waits for its turn is no trouble.
+	Troubles() []Trouble
 	// Stats are this stage's counters and gauges.
 	Stats() Stats
+}
+
+// Trouble is something that a stage tried without success, and goes on trying.
+type Trouble struct {
+	// Object is one that it is about, and Others how many more there are. "" is the kind as a whole: the kernel cannot be read.
+	Object string
+	Others int
+	Err    error
+	// Since is when it failed for the first time.
+	Since time.Time
 }
 
 // Stats counts what a stage did since it was made, and tells where it stands. Telemetry reads it.

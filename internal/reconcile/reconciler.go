@@ -39,6 +39,7 @@ type view struct {
 	stale    string    // why it must be read again; "" when it need not
 	readAt   time.Time // of the last one that succeeded
 	err      error     // of the last one, if that failed
+	since    time.Time // of the first one that failed
 	failures int       // in a row
 	next     time.Time // not before
 }
@@ -49,6 +50,7 @@ type failure[V any] struct {
 	value V
 	err   error
 	tries int
+	since time.Time // of the first try
 	tried time.Time
 	next  time.Time
 }

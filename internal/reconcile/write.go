@@ -26,6 +26,9 @@ func (r *Reconciler[K, V]) readBack(ctx context.Context) error {
 			v.stale = reason
 		}
 		if ctx.Err() == nil { // a call cut short says nothing about the kernel
+			if v.failures == 0 {
+				v.since = now
+			}
 			v.failures++
 			v.next = now.Add(r.opts.wait(v.failures))
 		}
@@ -180,10 +183,10 @@ func (r *Reconciler[K, V]) failed(k K, v V, err error, drop bool, now time.Time,
 		return
 	}
 	f := r.failures[k]
-	if f.drop != drop {
-		f.tries = 0
+	if f.drop != drop || f.tries == 0 {
+		f.tries, f.since = 0, now
 	}
-	f = failure[V]{drop: drop, value: v, err: err, tries: f.tries + 1, tried: now}
+	f = failure[V]{drop: drop, value: v, err: err, tries: f.tries + 1, since: f.since, tried: now}
 	f.next = now.Add(r.opts.wait(f.tries))
 	if want, wanted := r.state.desired[k]; wanted == drop || wanted && !r.state.equal(want, v) {
 		f.next = time.Time{} // the wish changed while the write ran
