@@ -541,7 +541,7 @@ type Port struct {
 	FixedIps     []*FixedIP             `protobuf:"bytes,4,rep,name=fixed_ips,json=fixedIps,proto3" json:"fixed_ips,omitempty"`
 	AdminStateUp bool                   `protobuf:"varint,5,opt,name=admin_state_up,json=adminStateUp,proto3" json:"admin_state_up,omitempty"`
 	Wiring       int64                  `protobuf:"varint,6,opt,name=wiring,proto3" json:"wiring,omitempty"`
-	// The segment of the network that this host carries the port on.
+	// The segment of the network that its host carries the port on.
 	SegmentId           string         `protobuf:"bytes,7,opt,name=segment_id,json=segmentId,proto3" json:"segment_id,omitempty"`
 	DeviceOwner         string         `protobuf:"bytes,8,opt,name=device_owner,json=deviceOwner,proto3" json:"device_owner,omitempty"`
 	DeviceId            string         `protobuf:"bytes,9,opt,name=device_id,json=deviceId,proto3" json:"device_id,omitempty"`
@@ -557,8 +557,12 @@ type Port struct {
 	QosPolicyId string `protobuf:"bytes,17,opt,name=qos_policy_id,json=qosPolicyId,proto3" json:"qos_policy_id,omitempty"`
 	// The trunk that the port carries, and the ports inside: documents of this host too, where they are bound to it. Empty for all
 	// others, also for those inside.
-	TrunkId       string     `protobuf:"bytes,18,opt,name=trunk_id,json=trunkId,proto3" json:"trunk_id,omitempty"`
-	SubPorts      []*SubPort `protobuf:"bytes,19,rep,name=sub_ports,json=subPorts,proto3" json:"sub_ports,omitempty"`
+	TrunkId  string     `protobuf:"bytes,18,opt,name=trunk_id,json=trunkId,proto3" json:"trunk_id,omitempty"`
+	SubPorts []*SubPort `protobuf:"bytes,19,rep,name=sub_ports,json=subPorts,proto3" json:"sub_ports,omitempty"`
+	// The host that the port is on; empty while it is on none.
+	Host string `protobuf:"bytes,20,opt,name=host,proto3" json:"host,omitempty"`
+	// Hosts that it may move to: bound there, but not in force (live migration). They hold this document too.
+	Waiting       []*WaitingBinding `protobuf:"bytes,21,rep,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -726,6 +730,73 @@ func (x *Port) GetSubPorts() []*SubPort {
 	return nil
 }
 
+func (x *Port) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *Port) GetWaiting() []*WaitingBinding {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+// WaitingBinding is a host that waits for a port, and the segment that it will carry it on.
+type WaitingBinding struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Host          string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	SegmentId     string                 `protobuf:"bytes,2,opt,name=segment_id,json=segmentId,proto3" json:"segment_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitingBinding) Reset() {
+	*x = WaitingBinding{}
+	mi := &file_documents_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitingBinding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitingBinding) ProtoMessage() {}
+
+func (x *WaitingBinding) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitingBinding.ProtoReflect.Descriptor instead.
+func (*WaitingBinding) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WaitingBinding) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *WaitingBinding) GetSegmentId() string {
+	if x != nil {
+		return x.SegmentId
+	}
+	return ""
+}
+
 // SubPort is a port inside a trunk, and the tag of its frames there.
 type SubPort struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -738,7 +809,7 @@ type SubPort struct {
 
 func (x *SubPort) Reset() {
 	*x = SubPort{}
-	mi := &file_documents_proto_msgTypes[8]
+	mi := &file_documents_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +821,7 @@ func (x *SubPort) String() string {
 func (*SubPort) ProtoMessage() {}
 
 func (x *SubPort) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[8]
+	mi := &file_documents_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +834,7 @@ func (x *SubPort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubPort.ProtoReflect.Descriptor instead.
 func (*SubPort) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{8}
+	return file_documents_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SubPort) GetPortId() string {
@@ -806,7 +877,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_documents_proto_msgTypes[9]
+	mi := &file_documents_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -818,7 +889,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[9]
+	mi := &file_documents_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -831,7 +902,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{9}
+	return file_documents_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Forward) GetPortId() string {
@@ -898,7 +969,7 @@ type DHCPNetwork struct {
 
 func (x *DHCPNetwork) Reset() {
 	*x = DHCPNetwork{}
-	mi := &file_documents_proto_msgTypes[10]
+	mi := &file_documents_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -910,7 +981,7 @@ func (x *DHCPNetwork) String() string {
 func (*DHCPNetwork) ProtoMessage() {}
 
 func (x *DHCPNetwork) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[10]
+	mi := &file_documents_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -923,7 +994,7 @@ func (x *DHCPNetwork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DHCPNetwork.ProtoReflect.Descriptor instead.
 func (*DHCPNetwork) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{10}
+	return file_documents_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DHCPNetwork) GetNetworkId() string {
@@ -970,7 +1041,7 @@ type Reservation struct {
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_documents_proto_msgTypes[11]
+	mi := &file_documents_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -982,7 +1053,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[11]
+	mi := &file_documents_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -995,7 +1066,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{11}
+	return file_documents_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Reservation) GetPortId() string {
@@ -1058,7 +1129,7 @@ type SecurityGroup struct {
 
 func (x *SecurityGroup) Reset() {
 	*x = SecurityGroup{}
-	mi := &file_documents_proto_msgTypes[12]
+	mi := &file_documents_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1070,7 +1141,7 @@ func (x *SecurityGroup) String() string {
 func (*SecurityGroup) ProtoMessage() {}
 
 func (x *SecurityGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[12]
+	mi := &file_documents_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1083,7 +1154,7 @@ func (x *SecurityGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecurityGroup.ProtoReflect.Descriptor instead.
 func (*SecurityGroup) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{12}
+	return file_documents_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SecurityGroup) GetId() string {
@@ -1121,7 +1192,7 @@ type SecurityGroupRule struct {
 
 func (x *SecurityGroupRule) Reset() {
 	*x = SecurityGroupRule{}
-	mi := &file_documents_proto_msgTypes[13]
+	mi := &file_documents_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1204,7 @@ func (x *SecurityGroupRule) String() string {
 func (*SecurityGroupRule) ProtoMessage() {}
 
 func (x *SecurityGroupRule) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[13]
+	mi := &file_documents_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1217,7 @@ func (x *SecurityGroupRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecurityGroupRule.ProtoReflect.Descriptor instead.
 func (*SecurityGroupRule) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{13}
+	return file_documents_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SecurityGroupRule) GetId() string {
@@ -1232,7 +1303,7 @@ type SecurityGroupMember struct {
 
 func (x *SecurityGroupMember) Reset() {
 	*x = SecurityGroupMember{}
-	mi := &file_documents_proto_msgTypes[14]
+	mi := &file_documents_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1244,7 +1315,7 @@ func (x *SecurityGroupMember) String() string {
 func (*SecurityGroupMember) ProtoMessage() {}
 
 func (x *SecurityGroupMember) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[14]
+	mi := &file_documents_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1257,7 +1328,7 @@ func (x *SecurityGroupMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecurityGroupMember.ProtoReflect.Descriptor instead.
 func (*SecurityGroupMember) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{14}
+	return file_documents_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SecurityGroupMember) GetSecurityGroupId() string {
@@ -1300,7 +1371,7 @@ type AddressGroupEntry struct {
 
 func (x *AddressGroupEntry) Reset() {
 	*x = AddressGroupEntry{}
-	mi := &file_documents_proto_msgTypes[15]
+	mi := &file_documents_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1312,7 +1383,7 @@ func (x *AddressGroupEntry) String() string {
 func (*AddressGroupEntry) ProtoMessage() {}
 
 func (x *AddressGroupEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[15]
+	mi := &file_documents_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1325,7 +1396,7 @@ func (x *AddressGroupEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddressGroupEntry.ProtoReflect.Descriptor instead.
 func (*AddressGroupEntry) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{15}
+	return file_documents_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AddressGroupEntry) GetAddressGroupId() string {
@@ -1353,7 +1424,7 @@ type QoSPolicy struct {
 
 func (x *QoSPolicy) Reset() {
 	*x = QoSPolicy{}
-	mi := &file_documents_proto_msgTypes[16]
+	mi := &file_documents_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1436,7 @@ func (x *QoSPolicy) String() string {
 func (*QoSPolicy) ProtoMessage() {}
 
 func (x *QoSPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[16]
+	mi := &file_documents_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1449,7 @@ func (x *QoSPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QoSPolicy.ProtoReflect.Descriptor instead.
 func (*QoSPolicy) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{16}
+	return file_documents_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *QoSPolicy) GetId() string {
@@ -1409,7 +1480,7 @@ type QoSRule struct {
 
 func (x *QoSRule) Reset() {
 	*x = QoSRule{}
-	mi := &file_documents_proto_msgTypes[17]
+	mi := &file_documents_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1421,7 +1492,7 @@ func (x *QoSRule) String() string {
 func (*QoSRule) ProtoMessage() {}
 
 func (x *QoSRule) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[17]
+	mi := &file_documents_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1434,7 +1505,7 @@ func (x *QoSRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QoSRule.ProtoReflect.Descriptor instead.
 func (*QoSRule) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{17}
+	return file_documents_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *QoSRule) GetType() string {
@@ -1491,7 +1562,7 @@ type Router struct {
 
 func (x *Router) Reset() {
 	*x = Router{}
-	mi := &file_documents_proto_msgTypes[18]
+	mi := &file_documents_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1503,7 +1574,7 @@ func (x *Router) String() string {
 func (*Router) ProtoMessage() {}
 
 func (x *Router) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[18]
+	mi := &file_documents_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1516,7 +1587,7 @@ func (x *Router) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Router.ProtoReflect.Descriptor instead.
 func (*Router) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{18}
+	return file_documents_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Router) GetId() string {
@@ -1617,7 +1688,7 @@ type RouterPort struct {
 
 func (x *RouterPort) Reset() {
 	*x = RouterPort{}
-	mi := &file_documents_proto_msgTypes[19]
+	mi := &file_documents_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1629,7 +1700,7 @@ func (x *RouterPort) String() string {
 func (*RouterPort) ProtoMessage() {}
 
 func (x *RouterPort) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[19]
+	mi := &file_documents_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1642,7 +1713,7 @@ func (x *RouterPort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouterPort.ProtoReflect.Descriptor instead.
 func (*RouterPort) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{19}
+	return file_documents_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RouterPort) GetId() string {
@@ -1692,7 +1763,7 @@ type RouterGateway struct {
 
 func (x *RouterGateway) Reset() {
 	*x = RouterGateway{}
-	mi := &file_documents_proto_msgTypes[20]
+	mi := &file_documents_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +1775,7 @@ func (x *RouterGateway) String() string {
 func (*RouterGateway) ProtoMessage() {}
 
 func (x *RouterGateway) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[20]
+	mi := &file_documents_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +1788,7 @@ func (x *RouterGateway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouterGateway.ProtoReflect.Descriptor instead.
 func (*RouterGateway) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{20}
+	return file_documents_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RouterGateway) GetPortId() string {
@@ -1754,7 +1825,7 @@ type RouterHost struct {
 
 func (x *RouterHost) Reset() {
 	*x = RouterHost{}
-	mi := &file_documents_proto_msgTypes[21]
+	mi := &file_documents_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1766,7 +1837,7 @@ func (x *RouterHost) String() string {
 func (*RouterHost) ProtoMessage() {}
 
 func (x *RouterHost) ProtoReflect() protoreflect.Message {
-	mi := &file_documents_proto_msgTypes[21]
+	mi := &file_documents_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1779,7 +1850,7 @@ func (x *RouterHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouterHost.ProtoReflect.Descriptor instead.
 func (*RouterHost) Descriptor() ([]byte, []int) {
-	return file_documents_proto_rawDescGZIP(), []int{21}
+	return file_documents_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RouterHost) GetHost() string {
@@ -1859,7 +1930,7 @@ const file_documents_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x1d\n" +
 	"\n" +
-	"ip_version\x18\x03 \x01(\x05R\tipVersion\"\xb9\x05\n" +
+	"ip_version\x18\x03 \x01(\x05R\tipVersion\"\x85\x06\n" +
 	"\x04Port\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1884,7 +1955,13 @@ const file_documents_proto_rawDesc = "" +
 	"\bentities\x18\x10 \x03(\tR\bentities\x12\"\n" +
 	"\rqos_policy_id\x18\x11 \x01(\tR\vqosPolicyId\x12\x19\n" +
 	"\btrunk_id\x18\x12 \x01(\tR\atrunkId\x122\n" +
-	"\tsub_ports\x18\x13 \x03(\v2\x15.isospin.wire.SubPortR\bsubPorts\"x\n" +
+	"\tsub_ports\x18\x13 \x03(\v2\x15.isospin.wire.SubPortR\bsubPorts\x12\x12\n" +
+	"\x04host\x18\x14 \x01(\tR\x04host\x126\n" +
+	"\awaiting\x18\x15 \x03(\v2\x1c.isospin.wire.WaitingBindingR\awaiting\"C\n" +
+	"\x0eWaitingBinding\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x1d\n" +
+	"\n" +
+	"segment_id\x18\x02 \x01(\tR\tsegmentId\"x\n" +
 	"\aSubPort\x12\x17\n" +
 	"\aport_id\x18\x01 \x01(\tR\x06portId\x12+\n" +
 	"\x11segmentation_type\x18\x02 \x01(\tR\x10segmentationType\x12'\n" +
@@ -2000,7 +2077,7 @@ func file_documents_proto_rawDescGZIP() []byte {
 	return file_documents_proto_rawDescData
 }
 
-var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_documents_proto_goTypes = []any{
 	(*Segment)(nil),             // 0: isospin.wire.Segment
 	(*Network)(nil),             // 1: isospin.wire.Network
@@ -2010,42 +2087,44 @@ var file_documents_proto_goTypes = []any{
 	(*AddressPair)(nil),         // 5: isospin.wire.AddressPair
 	(*DHCPOption)(nil),          // 6: isospin.wire.DHCPOption
 	(*Port)(nil),                // 7: isospin.wire.Port
-	(*SubPort)(nil),             // 8: isospin.wire.SubPort
-	(*Forward)(nil),             // 9: isospin.wire.Forward
-	(*DHCPNetwork)(nil),         // 10: isospin.wire.DHCPNetwork
-	(*Reservation)(nil),         // 11: isospin.wire.Reservation
-	(*SecurityGroup)(nil),       // 12: isospin.wire.SecurityGroup
-	(*SecurityGroupRule)(nil),   // 13: isospin.wire.SecurityGroupRule
-	(*SecurityGroupMember)(nil), // 14: isospin.wire.SecurityGroupMember
-	(*AddressGroupEntry)(nil),   // 15: isospin.wire.AddressGroupEntry
-	(*QoSPolicy)(nil),           // 16: isospin.wire.QoSPolicy
-	(*QoSRule)(nil),             // 17: isospin.wire.QoSRule
-	(*Router)(nil),              // 18: isospin.wire.Router
-	(*RouterPort)(nil),          // 19: isospin.wire.RouterPort
-	(*RouterGateway)(nil),       // 20: isospin.wire.RouterGateway
-	(*RouterHost)(nil),          // 21: isospin.wire.RouterHost
-	nil,                         // 22: isospin.wire.DHCPNetwork.PortsEntry
+	(*WaitingBinding)(nil),      // 8: isospin.wire.WaitingBinding
+	(*SubPort)(nil),             // 9: isospin.wire.SubPort
+	(*Forward)(nil),             // 10: isospin.wire.Forward
+	(*DHCPNetwork)(nil),         // 11: isospin.wire.DHCPNetwork
+	(*Reservation)(nil),         // 12: isospin.wire.Reservation
+	(*SecurityGroup)(nil),       // 13: isospin.wire.SecurityGroup
+	(*SecurityGroupRule)(nil),   // 14: isospin.wire.SecurityGroupRule
+	(*SecurityGroupMember)(nil), // 15: isospin.wire.SecurityGroupMember
+	(*AddressGroupEntry)(nil),   // 16: isospin.wire.AddressGroupEntry
+	(*QoSPolicy)(nil),           // 17: isospin.wire.QoSPolicy
+	(*QoSRule)(nil),             // 18: isospin.wire.QoSRule
+	(*Router)(nil),              // 19: isospin.wire.Router
+	(*RouterPort)(nil),          // 20: isospin.wire.RouterPort
+	(*RouterGateway)(nil),       // 21: isospin.wire.RouterGateway
+	(*RouterHost)(nil),          // 22: isospin.wire.RouterHost
+	nil,                         // 23: isospin.wire.DHCPNetwork.PortsEntry
 }
 var file_documents_proto_depIdxs = []int32{
 	0,  // 0: isospin.wire.Network.segments:type_name -> isospin.wire.Segment
 	2,  // 1: isospin.wire.Subnet.host_routes:type_name -> isospin.wire.HostRoute
 	4,  // 2: isospin.wire.Port.fixed_ips:type_name -> isospin.wire.FixedIP
 	5,  // 3: isospin.wire.Port.allowed_address_pairs:type_name -> isospin.wire.AddressPair
-	8,  // 4: isospin.wire.Port.sub_ports:type_name -> isospin.wire.SubPort
-	22, // 5: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
-	4,  // 6: isospin.wire.Reservation.fixed_ips:type_name -> isospin.wire.FixedIP
-	6,  // 7: isospin.wire.Reservation.options:type_name -> isospin.wire.DHCPOption
-	17, // 8: isospin.wire.QoSPolicy.rules:type_name -> isospin.wire.QoSRule
-	19, // 9: isospin.wire.Router.ports:type_name -> isospin.wire.RouterPort
-	20, // 10: isospin.wire.Router.gateways:type_name -> isospin.wire.RouterGateway
-	2,  // 11: isospin.wire.Router.routes:type_name -> isospin.wire.HostRoute
-	21, // 12: isospin.wire.Router.hosts:type_name -> isospin.wire.RouterHost
-	4,  // 13: isospin.wire.RouterPort.fixed_ips:type_name -> isospin.wire.FixedIP
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	9,  // 4: isospin.wire.Port.sub_ports:type_name -> isospin.wire.SubPort
+	8,  // 5: isospin.wire.Port.waiting:type_name -> isospin.wire.WaitingBinding
+	23, // 6: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
+	4,  // 7: isospin.wire.Reservation.fixed_ips:type_name -> isospin.wire.FixedIP
+	6,  // 8: isospin.wire.Reservation.options:type_name -> isospin.wire.DHCPOption
+	18, // 9: isospin.wire.QoSPolicy.rules:type_name -> isospin.wire.QoSRule
+	20, // 10: isospin.wire.Router.ports:type_name -> isospin.wire.RouterPort
+	21, // 11: isospin.wire.Router.gateways:type_name -> isospin.wire.RouterGateway
+	2,  // 12: isospin.wire.Router.routes:type_name -> isospin.wire.HostRoute
+	22, // 13: isospin.wire.Router.hosts:type_name -> isospin.wire.RouterHost
+	4,  // 14: isospin.wire.RouterPort.fixed_ips:type_name -> isospin.wire.FixedIP
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_documents_proto_init() }
@@ -2059,7 +2138,7 @@ func file_documents_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_documents_proto_rawDesc), len(file_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,5 +1,5 @@
-// Package port is the document of a port on the host that it is bound to: all that the host must know to wire it. session
-// renders it for that host alone. Networks, groups and their members are documents of their own, which it names.
+// Package port is the document of a port on the hosts that it is bound to, in force or waiting: all that a host must know to wire it. session
+// renders it for those hosts alone. Networks, groups and their members are documents of their own, which it names.
 package port
 
 import (
@@ -23,7 +23,7 @@ func New(ports *ml2.Ports) Kind { return Kind{ports: ports} }
 // Name is the wire name.
 func (Kind) Name() string { return wire.KindPort }
 
-// Families: a port is in the set of its host.
+// Families: a port is in the sets of its hosts.
 func (Kind) Families() []string { return []string{wire.FamilyHost} }
 
 // Bound is the join that leaves the ports that are bound to their host.
@@ -51,13 +51,13 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 	out := make(map[string]document.Rendered, len(rows))
 	for i := range rows {
 		p := &rows[i]
-		sets, segment := where(p, levels[p.ID])
+		sets, segment, waiting := where(p, levels[p.ID])
 		if len(sets) == 0 {
 			continue
 		}
 		doc := &wire.Port{Id: p.ID, NetworkId: p.NetworkID, MacAddress: p.MACAddress, AdminStateUp: p.AdminStateUp, Wiring: p.Wiring, SegmentId: segment,
 			DeviceOwner: p.DeviceOwner, DeviceId: p.DeviceID, PortSecurityEnabled: p.PortSecurityEnabled, SecurityGroups: p.SecurityGroups,
-			VifType: p.VIFType, VnicType: p.VNICType, ProjectId: p.ProjectID, Entities: entities[p.ID]}
+			VifType: p.VIFType, VnicType: p.VNICType, ProjectId: p.ProjectID, Entities: entities[p.ID], Host: p.HostID, Waiting: waiting}
 		for _, f := range p.FixedIPs {
 			doc.FixedIps = append(doc.FixedIps, &wire.FixedIP{SubnetId: f.SubnetID, IpAddress: f.IPAddress})
 		}
@@ -83,24 +83,20 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 	return out, nil
 }
 
-// where are the sets of the hosts that a port is bound to, and the segment that its own host carries it on; without one
-// that of the first host that waits for it.
-func where(p *model.Port, levels []model.BindingLevel) (sets []change.Set, segment string) {
-	hosts := []string{p.HostID}
+// where are the sets of the hosts that a port is bound to, the segment that its own host carries it on, and the hosts that wait for
+// it. All of them hold one document: each finds itself in it.
+func where(p *model.Port, levels []model.BindingLevel) (sets []change.Set, segment string, waiting []*wire.WaitingBinding) {
+	if s, ok := Segment(levels, p.HostID); ok && p.HostID != "" {
+		segment = s
+		sets = append(sets, change.NewSet(wire.FamilyHost, p.HostID))
+	}
 	for _, b := range p.Bindings {
-		hosts = append(hosts, b.Host)
-	}
-	for _, h := range hosts {
-		s, ok := Segment(levels, h)
-		if h == "" || !ok {
-			continue
+		if s, ok := Segment(levels, b.Host); ok && b.Host != "" {
+			waiting = append(waiting, &wire.WaitingBinding{Host: b.Host, SegmentId: s})
+			sets = append(sets, change.NewSet(wire.FamilyHost, b.Host))
 		}
-		if segment == "" {
-			segment = s
-		}
-		sets = append(sets, change.NewSet(wire.FamilyHost, h))
 	}
-	return sets, segment
+	return sets, segment, waiting
 }
 
 var _ document.Kind = Kind{}
