@@ -1,5 +1,5 @@
-// Package link makes veth pairs real: one end in a namespace, the other where the switch is. The agent's
-// features fill its driver's target. It gives no addresses and plugs nothing into a switch.
+// Package link makes veth pairs real: one end in a namespace, the other where the switch is; and it is the ground of the
+// drivers of other kinds of devices. The agent's features fill its driver's target. It gives no addresses and plugs nothing into a switch.
 //
 // A restarted agent knows its pairs by the link group of the end outside, a number made from the driver's
 // tag and set by the kernel at the moment of creation; the alias of that end says which pair it is. Devices
@@ -60,11 +60,14 @@ type Veths struct {
 
 // NewVeths makes the driver. tag marks what is ours; it stays the same over restarts. The ends outside are
 // looked for in the host's namespace and in those that homes holds for; nil holds for none.
-func NewVeths(tag string, homes netns.Own) *Veths {
+func NewVeths(tag string, homes netns.Own) *Veths { return &Veths{group: Group(tag), homes: homes} }
+
+// Group is the link group that marks what a tag's drivers made.
+func Group(tag string) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(tag)) // a hash takes everything
 	// The upper byte keeps clear of the small numbers that people give to groups.
-	return &Veths{group: 0x49<<24 | h.Sum32()&0xffffff, homes: homes}
+	return 0x49<<24 | h.Sum32()&0xffffff
 }
 
 // List implements reconcile.Driver.
@@ -112,7 +115,7 @@ type found struct {
 // outside reads the ends in one namespace that bear our group.
 func (d *Veths) outside(ctx context.Context, ns string) ([]found, error) {
 	var out []found
-	err := within(ctx, ns, func(h *netlink.Handle) error {
+	err := Within(ctx, ns, func(h *netlink.Handle) error {
 		links, err := netns.Dump(h.LinkList)
 		if err != nil {
 			return fmt.Errorf("links of namespace %q: %w", ns, err)
@@ -139,12 +142,19 @@ func (d *Veths) outside(ctx context.Context, ns string) ([]found, error) {
 		}
 		return nil
 	})
-	return out, err
+	// The end inside may be in the same namespace: it bears the group too, and no name.
+	insides := map[int]bool{}
+	for _, p := range out {
+		if p.key.NS == ns && p.key.Name != p.veth.Peer {
+			insides[p.peer] = true
+		}
+	}
+	return slices.DeleteFunc(out, func(p found) bool { return p.key.Name == p.veth.Peer && insides[p.index] }), err
 }
 
 // complete reads the ends in one namespace and adds what they say.
 func complete(ctx context.Context, ns string, pairs []found) error {
-	err := within(ctx, ns, func(h *netlink.Handle) error {
+	err := Within(ctx, ns, func(h *netlink.Handle) error {
 		for i := range pairs {
 			p := &pairs[i]
 			l, err := h.LinkByName(p.key.Name)
@@ -180,8 +190,8 @@ func complete(ctx context.Context, ns string, pairs []found) error {
 	return err
 }
 
-// within runs f inside the namespace with a handle of it.
-func within(ctx context.Context, ns string, f func(h *netlink.Handle) error) error {
+// Within runs f inside the namespace, on its thread, with a handle of it.
+func Within(ctx context.Context, ns string, f func(h *netlink.Handle) error) error {
 	return netns.Do(ctx, ns, func(context.Context) error {
 		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err != nil {

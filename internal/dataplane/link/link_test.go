@@ -89,6 +89,8 @@ func TestVethsConform(t *testing.T) {
 			{NS: a, Name: "ns-2"}:  {pair("tap-2", "", 0, false), pair("tap-2b", "fa:16:3e:00:00:02", 9000, false)},
 			{NS: b, Name: "ns-1"}:  {pair("tap-3", "FA:16:3E:00:00:03", 1500, true)},
 			{NS: b, Name: "rfp-4"}: {{Peer: "fpr-4", PeerNS: host, MTU: 1500}},
+			// Both ends in one namespace, as between two bridges.
+			{NS: host, Name: "int-5"}: {pair("phy-5", "", 1500, false), pair("phy-5b", "", 1400, false)},
 		},
 		Bad: map[link.Key]link.Veth{
 			{NS: p + "gone", Name: "ns-5"}: pair("tap-5", "", 0, false),
