@@ -68,7 +68,7 @@ func importsGoDown(all *tree, fail report) {
 }
 
 // dataplaneStandsAlone: packages of the kernel's subsystems do not know each other; what they share is a
-// namespace to work in and processes to run. Packages below one another are one subsystem.
+// namespace to work in, how devices are marked, and processes to run. Packages below one another are one subsystem.
 func dataplaneStandsAlone(all *tree, fail report) {
 	subsystem := func(dir string) string {
 		rest, ok := strings.CutPrefix(dir, "internal/dataplane/")
@@ -85,7 +85,7 @@ func dataplaneStandsAlone(all *tree, fail report) {
 		}
 		for _, path := range s.paths() {
 			theirs := subsystem(strings.TrimPrefix(path, "isospin/"))
-			if theirs != "" && theirs != mine && theirs != "netns" && theirs != "proc" {
+			if theirs != "" && theirs != mine && theirs != "netns" && theirs != "device" && theirs != "proc" {
 				fail("%s imports %s: let the feature above join the two", s.path, path)
 			}
 		}

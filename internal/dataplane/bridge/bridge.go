@@ -1,14 +1,14 @@
 // Package bridge makes Linux bridges real, says which devices are in them, and follows which devices a host has. The agent's
 // features fill its drivers' targets. It makes no device but bridges, and gives no addresses.
 //
-// Bridges are known by their link group, as pairs are (package link). One that Nova made before the agent came is taken over:
+// Bridges are known by their link group (package device). One that Nova made before the agent came is taken over:
 // their names are agreed upon. What is in a bridge is known by a predicate over names.
 package bridge
 
 import (
 	"fmt"
 
-	"isospin/internal/dataplane/link"
+	"isospin/internal/dataplane/device"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -33,8 +33,8 @@ func Equal(want, have Bridge) bool {
 }
 
 // New makes the driver of the bridges in a namespace ("" is the host's), keyed by name; tag marks what is ours.
-func New(ns, tag string) *link.Devices[Bridge] {
-	return link.NewDevices(ns, tag, link.Kind[Bridge]{
+func New(ns, tag string) *device.Devices[Bridge] {
+	return device.New(ns, tag, device.Kind[Bridge]{
 		Type:   "bridge",
 		Adopts: true,
 		Read:   read,
@@ -47,7 +47,7 @@ func New(ns, tag string) *link.Devices[Bridge] {
 			if err := correct(l, want); err != nil {
 				return err
 			}
-			return link.MTU(h, l, want.MTU)
+			return device.MTU(h, l, want.MTU)
 		},
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"isospin/internal/dataplane/link"
+	"isospin/internal/dataplane/device"
 	"isospin/internal/dataplane/netns"
 	"isospin/internal/reconcile"
 
@@ -70,7 +70,7 @@ var (
 // List implements reconcile.Driver.
 func (d *Members) List(ctx context.Context) (map[string]Member, error) {
 	out := map[string]Member{}
-	err := link.Within(ctx, d.ns, func(h *netlink.Handle) error {
+	err := device.Within(ctx, d.ns, func(h *netlink.Handle) error {
 		raw, err := netns.Dump(dumpMembers)
 		if err != nil {
 			return fmt.Errorf("devices in bridges: %w", err)
@@ -120,8 +120,8 @@ func (d *Members) Put(ctx context.Context, batch map[string]Member) error {
 // Drop implements reconcile.Driver. A device that is in another bridge by now stays there.
 func (d *Members) Drop(ctx context.Context, batch map[string]Member) error {
 	err := d.each(ctx, batch, func(h *netlink.Handle, name string, last Member) error {
-		l, err := link.Find(h, name)
-		if errors.Is(err, link.ErrNoDevice) || err == nil && l.Attrs().MasterIndex == 0 {
+		l, err := device.Find(h, name)
+		if errors.Is(err, device.ErrNoDevice) || err == nil && l.Attrs().MasterIndex == 0 {
 			return nil
 		}
 		if err != nil {
@@ -147,7 +147,7 @@ func (d *Members) each(ctx context.Context, batch map[string]Member, do func(*ne
 		return nil
 	}
 	bad := reconcile.Errors[string]{}
-	err := link.Within(ctx, d.ns, func(h *netlink.Handle) error {
+	err := device.Within(ctx, d.ns, func(h *netlink.Handle) error {
 		for _, name := range slices.Sorted(maps.Keys(batch)) {
 			err := ctx.Err()
 			if err == nil {
@@ -169,11 +169,11 @@ func (d *Members) put(h *netlink.Handle, name string, want Member) error {
 	if !d.own(name, want.Bridge) {
 		return errors.New("not ours to put there")
 	}
-	l, err := link.Find(h, name)
+	l, err := device.Find(h, name)
 	if err != nil {
 		return err
 	}
-	in, err := link.Find(h, want.Bridge)
+	in, err := device.Find(h, want.Bridge)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (d *Members) put(h *netlink.Handle, name string, want Member) error {
 		return fmt.Errorf("%s is no bridge", want.Bridge)
 	}
 	if !want.Uplink { // before it can carry anything
-		if err := link.MTU(h, l, want.MTU); err != nil {
+		if err := device.MTU(h, l, want.MTU); err != nil {
 			return err
 		}
 	}

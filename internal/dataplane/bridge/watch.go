@@ -9,7 +9,7 @@ import (
 	"sync"
 	"syscall"
 
-	"isospin/internal/dataplane/link"
+	"isospin/internal/dataplane/device"
 	"isospin/internal/dataplane/netns"
 
 	"github.com/vishvananda/netlink"
@@ -106,7 +106,7 @@ func (d *Devices) open(ctx context.Context) (f *os.File, err error) {
 // list looks at all of them.
 func (d *Devices) list(ctx context.Context) error {
 	now := map[string]int{}
-	err := link.Within(ctx, d.ns, func(h *netlink.Handle) error {
+	err := device.Within(ctx, d.ns, func(h *netlink.Handle) error {
 		all, err := netns.Dump(h.LinkList)
 		for _, l := range all {
 			now[l.Attrs().Name] = l.Attrs().Index

@@ -1,5 +1,5 @@
-// Package link makes veth pairs real: one end in a namespace, the other where the switch is; and it is the ground of the
-// drivers of other kinds of devices. The agent's features fill its driver's target. It gives no addresses and plugs nothing into a switch.
+// Package link makes veth pairs real: one end in a namespace, the other where the switch is. The agent's
+// features fill its driver's target. It gives no addresses and plugs nothing into a switch.
 //
 // A restarted agent knows its pairs by the link group of the end outside, a number made from the driver's
 // tag and set by the kernel at the moment of creation; the alias of that end says which pair it is. Devices
@@ -10,11 +10,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"slices"
 	"strings"
 
+	"isospin/internal/dataplane/device"
 	"isospin/internal/dataplane/netns"
 	"isospin/internal/reconcile"
 
@@ -23,7 +23,7 @@ import (
 )
 
 // ErrForeign is a pair one of whose names belongs to a device that is not ours.
-var ErrForeign = errors.New("the name belongs to a device that is not ours")
+var ErrForeign = device.ErrForeign
 
 // Key is the end inside: namespace ("" is the host's) and name, which has at most 15 bytes.
 type Key struct{ NS, Name string }
@@ -60,14 +60,8 @@ type Veths struct {
 
 // NewVeths makes the driver. tag marks what is ours; it stays the same over restarts. The ends outside are
 // looked for in the host's namespace and in those that homes holds for; nil holds for none.
-func NewVeths(tag string, homes netns.Own) *Veths { return &Veths{group: Group(tag), homes: homes} }
-
-// Group is the link group that marks what a tag's drivers made.
-func Group(tag string) uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(tag)) // a hash takes everything
-	// The upper byte keeps clear of the small numbers that people give to groups.
-	return 0x49<<24 | h.Sum32()&0xffffff
+func NewVeths(tag string, homes netns.Own) *Veths {
+	return &Veths{group: device.Group(tag), homes: homes}
 }
 
 // List implements reconcile.Driver.
@@ -115,7 +109,7 @@ type found struct {
 // outside reads the ends in one namespace that bear our group.
 func (d *Veths) outside(ctx context.Context, ns string) ([]found, error) {
 	var out []found
-	err := Within(ctx, ns, func(h *netlink.Handle) error {
+	err := device.Within(ctx, ns, func(h *netlink.Handle) error {
 		links, err := netns.Dump(h.LinkList)
 		if err != nil {
 			return fmt.Errorf("links of namespace %q: %w", ns, err)
@@ -154,11 +148,11 @@ func (d *Veths) outside(ctx context.Context, ns string) ([]found, error) {
 
 // complete reads the ends in one namespace and adds what they say.
 func complete(ctx context.Context, ns string, pairs []found) error {
-	err := Within(ctx, ns, func(h *netlink.Handle) error {
+	err := device.Within(ctx, ns, func(h *netlink.Handle) error {
 		for i := range pairs {
 			p := &pairs[i]
 			l, err := h.LinkByName(p.key.Name)
-			if missing(err) || err == nil && (l.Attrs().ParentIndex != p.index || l.Attrs().Index != p.peer) {
+			if device.Missing(err) || err == nil && (l.Attrs().ParentIndex != p.index || l.Attrs().Index != p.peer) {
 				p.veth.Fault = "torn"
 				continue
 			}
@@ -190,18 +184,6 @@ func complete(ctx context.Context, ns string, pairs []found) error {
 	return err
 }
 
-// Within runs f inside the namespace, on its thread, with a handle of it.
-func Within(ctx context.Context, ns string, f func(h *netlink.Handle) error) error {
-	return netns.Do(ctx, ns, func(context.Context) error {
-		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-		if err != nil {
-			return err
-		}
-		defer h.Close()
-		return f(h)
-	})
-}
-
 // The alias of the end outside names the end inside.
 
 func alias(k Key) string { return "isospin " + k.NS + "/" + k.Name }
@@ -210,11 +192,6 @@ func parseAlias(s string) (Key, bool) {
 	rest, ours := strings.CutPrefix(s, "isospin ")
 	ns, name, cut := strings.Cut(rest, "/")
 	return Key{NS: ns, Name: name}, ours && cut && name != ""
-}
-
-func missing(err error) bool {
-	var not netlink.LinkNotFoundError
-	return errors.As(err, &not) || errors.Is(err, unix.ENODEV)
 }
 
 func sortedKeys(batch map[Key]Veth) []Key {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 
+	"isospin/internal/dataplane/device"
 	"isospin/internal/dataplane/netns"
 	"isospin/internal/reconcile"
 
@@ -57,13 +58,13 @@ func (d *Veths) put(ctx context.Context, k Key, want Veth) error {
 		}
 	}
 	// The end outside first: with its alias the pair is known after a crash.
-	err = Within(ctx, want.PeerNS, func(h *netlink.Handle) error {
+	err = device.Within(ctx, want.PeerNS, func(h *netlink.Handle) error {
 		return d.correct(h, want.Peer, alias(k), "", want)
 	})
 	if err != nil {
 		return fmt.Errorf("the end outside: %w", err)
 	}
-	err = Within(ctx, k.NS, func(h *netlink.Handle) error {
+	err = device.Within(ctx, k.NS, func(h *netlink.Handle) error {
 		return d.correct(h, k.Name, "", want.MAC, want)
 	})
 	if err != nil {
@@ -120,7 +121,7 @@ func (d *Veths) create(ctx context.Context, k Key, want Veth) error {
 			return err
 		}
 	}
-	err = Within(ctx, want.PeerNS, func(h *netlink.Handle) error { return h.LinkAdd(veth) })
+	err = device.Within(ctx, want.PeerNS, func(h *netlink.Handle) error { return h.LinkAdd(veth) })
 	if err != nil {
 		return fmt.Errorf("adding the pair: %w", err)
 	}
@@ -191,9 +192,9 @@ func (d *Veths) drop(ctx context.Context, k Key, last Veth) error {
 // look is a device's attributes; nil when there is none, or no such namespace.
 func (d *Veths) look(ctx context.Context, ns, name string) (*netlink.LinkAttrs, error) {
 	var attrs *netlink.LinkAttrs
-	err := Within(ctx, ns, func(h *netlink.Handle) error {
+	err := device.Within(ctx, ns, func(h *netlink.Handle) error {
 		l, err := h.LinkByName(name)
-		if missing(err) {
+		if device.Missing(err) {
 			return nil
 		}
 		if err == nil {
@@ -209,12 +210,12 @@ func (d *Veths) look(ctx context.Context, ns, name string) (*netlink.LinkAttrs, 
 
 // remove deletes a device, and with it the other end.
 func (d *Veths) remove(ctx context.Context, ns, name string) error {
-	err := Within(ctx, ns, func(h *netlink.Handle) error {
+	err := device.Within(ctx, ns, func(h *netlink.Handle) error {
 		l, err := h.LinkByName(name)
 		if err == nil {
 			err = h.LinkDel(l)
 		}
-		if missing(err) {
+		if device.Missing(err) {
 			return nil
 		}
 		return err

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"isospin/internal/dataplane/link"
+	"isospin/internal/dataplane/device"
 	"isospin/internal/dataplane/netns"
 	"isospin/internal/reconcile"
 
@@ -44,12 +44,12 @@ type Driver struct {
 }
 
 // New makes the driver for a namespace ("" is the host's). tag is that of the bridges.
-func New(ns, tag string) *Driver { return &Driver{ns: ns, group: link.Group(tag)} }
+func New(ns, tag string) *Driver { return &Driver{ns: ns, group: device.Group(tag)} }
 
 // List implements reconcile.Driver.
 func (d *Driver) List(ctx context.Context) (map[Key]Neighbour, error) {
 	out := map[Key]Neighbour{}
-	err := link.Within(ctx, d.ns, func(h *netlink.Handle) error {
+	err := device.Within(ctx, d.ns, func(h *netlink.Handle) error {
 		links, err := netns.Dump(h.LinkList)
 		if err != nil {
 			return fmt.Errorf("links: %w", err)
@@ -113,14 +113,14 @@ func (d *Driver) each(ctx context.Context, batch map[Key]Neighbour, do func(*net
 		byDevice[k.Device] = append(byDevice[k.Device], k)
 	}
 	bad := reconcile.Errors[Key]{}
-	err := link.Within(ctx, d.ns, func(h *netlink.Handle) error {
+	err := device.Within(ctx, d.ns, func(h *netlink.Handle) error {
 		for device, keys := range byDevice {
 			slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
-			l, err := link.Find(h, device)
+			l, err := device.Find(h, device)
 			if err == nil && !d.ours(l) {
-				err = link.ErrForeign
+				err = device.ErrForeign
 			}
-			if err != nil && goneOK && (errors.Is(err, link.ErrNoDevice) || errors.Is(err, link.ErrForeign)) {
+			if err != nil && goneOK && (errors.Is(err, device.ErrNoDevice) || errors.Is(err, device.ErrForeign)) {
 				continue
 			}
 			for _, k := range keys {

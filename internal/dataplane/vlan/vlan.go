@@ -3,7 +3,7 @@
 package vlan
 
 import (
-	"isospin/internal/dataplane/link"
+	"isospin/internal/dataplane/device"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -24,8 +24,8 @@ func Equal(want, have Device) bool {
 }
 
 // New makes the driver of the VLAN devices in a namespace ("" is the host's), keyed by name; tag marks what is ours.
-func New(ns, tag string) *link.Devices[Device] {
-	return link.NewDevices(ns, tag, link.Kind[Device]{
+func New(ns, tag string) *device.Devices[Device] {
+	return device.New(ns, tag, device.Kind[Device]{
 		Type: "vlan",
 		Read: func(l netlink.Link, _ []byte, name func(int) string) Device {
 			d := Device{Parent: name(l.Attrs().ParentIndex), MTU: l.Attrs().MTU}
@@ -46,6 +46,6 @@ func New(ns, tag string) *link.Devices[Device] {
 			return &netlink.Vlan{LinkAttrs: attrs, VlanId: want.ID, VlanProtocol: netlink.VLAN_PROTOCOL_8021Q}, nil
 		},
 		Anew:    func(want, have Device) bool { return want.Parent != have.Parent || want.ID != have.ID },
-		Correct: func(h *netlink.Handle, l netlink.Link, want Device) error { return link.MTU(h, l, want.MTU) },
+		Correct: func(h *netlink.Handle, l netlink.Link, want Device) error { return device.MTU(h, l, want.MTU) },
 	})
 }

@@ -5,7 +5,7 @@ package vxlan
 import (
 	"net/netip"
 
-	"isospin/internal/dataplane/link"
+	"isospin/internal/dataplane/device"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -37,8 +37,8 @@ func anew(want, have Device) bool {
 }
 
 // New makes the driver of the VXLAN devices in a namespace ("" is the host's), keyed by name; tag marks what is ours.
-func New(ns, tag string) *link.Devices[Device] {
-	return link.NewDevices(ns, tag, link.Kind[Device]{
+func New(ns, tag string) *device.Devices[Device] {
+	return device.New(ns, tag, device.Kind[Device]{
 		Type: "vxlan",
 		Read: read,
 		Make: func(attrs netlink.LinkAttrs, want Device, _ func(string) (netlink.Link, error)) (netlink.Link, error) {
@@ -47,7 +47,7 @@ func New(ns, tag string) *link.Devices[Device] {
 				UDP6ZeroCSumRx: want.Local.Is6()}, nil
 		},
 		Anew:    anew,
-		Correct: func(h *netlink.Handle, l netlink.Link, want Device) error { return link.MTU(h, l, want.MTU) },
+		Correct: func(h *netlink.Handle, l netlink.Link, want Device) error { return device.MTU(h, l, want.MTU) },
 	})
 }
 

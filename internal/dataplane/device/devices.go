@@ -1,9 +1,13 @@
-package link
+// Package device is the ground of the drivers of devices: marks that say whose a device is, work inside a namespace, and one
+// driver for every kind of device that lives in one namespace. The packages of the kinds (bridge, vlan, vxlan) and those of what
+// lies on them stand on it. It knows no kind itself.
+package device
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"maps"
 	"os"
@@ -33,15 +37,15 @@ type Kind[V any] struct {
 }
 
 // Devices is the driver of one kind of device in one namespace, keyed by name. A restarted agent knows its devices by their link
-// group, as it knows its pairs; devices of other groups are never touched. The devices are up, and the host's own IPv6 is off on them: they carry others' frames.
+// group, which the kernel sets at the moment of creation; devices of other groups are never touched. The devices are up, and the host's own IPv6 is off on them: they carry others' frames.
 type Devices[V any] struct {
 	ns    string
 	group uint32
 	kind  Kind[V]
 }
 
-// NewDevices makes the driver; ns "" is the host's namespace. tag is as in NewVeths.
-func NewDevices[V any](ns, tag string, k Kind[V]) *Devices[V] {
+// New makes the driver; ns "" is the host's namespace. tag marks what is ours and stays the same over restarts.
+func New[V any](ns, tag string, k Kind[V]) *Devices[V] {
 	return &Devices[V]{ns: ns, group: Group(tag), kind: k}
 }
 
@@ -93,7 +97,7 @@ func (d *Devices[V]) Drop(ctx context.Context, batch map[string]V) error {
 		if err == nil {
 			err = h.LinkDel(l)
 		}
-		if missing(err) {
+		if Missing(err) {
 			return nil
 		}
 		return err
@@ -145,7 +149,7 @@ func (d *Devices[V]) put(h *netlink.Handle, name string, want V) error {
 	case l.Attrs().Group != d.group:
 		return ErrForeign
 	case d.kind.Anew(want, d.kind.Read(l, nil, func(index int) string { return nameOf(h, index) })):
-		if err := h.LinkDel(l); err != nil && !missing(err) {
+		if err := h.LinkDel(l); err != nil && !Missing(err) {
 			return fmt.Errorf("removing it to make it anew: %w", err)
 		}
 		l = nil
@@ -181,13 +185,16 @@ func (d *Devices[V]) create(h *netlink.Handle, name string, want V) (netlink.Lin
 	return Find(h, name)
 }
 
+// ErrForeign is a device that is not ours where one of ours shall be.
+var ErrForeign = errors.New("the name belongs to a device that is not ours")
+
 // ErrNoDevice is that the host has no device of the name.
 var ErrNoDevice = errors.New("no such device")
 
 // Find looks for a device; the error is ErrNoDevice, with the name, when there is none.
 func Find(h *netlink.Handle, name string) (netlink.Link, error) {
 	l, err := h.LinkByName(name)
-	if missing(err) {
+	if Missing(err) {
 		return nil, fmt.Errorf("%w: %s", ErrNoDevice, name)
 	}
 	return l, err
@@ -210,4 +217,30 @@ func MTU(h *netlink.Handle, l netlink.Link, mtu int) error {
 		return fmt.Errorf("mtu %d: %w", mtu, err)
 	}
 	return nil
+}
+
+// Missing tells whether the error is that there is no such device.
+func Missing(err error) bool {
+	var not netlink.LinkNotFoundError
+	return errors.As(err, &not) || errors.Is(err, unix.ENODEV)
+}
+
+// Group is the link group that marks what a tag's drivers made.
+func Group(tag string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(tag)) // a hash takes everything
+	// The upper byte keeps clear of the small numbers that people give to groups.
+	return 0x49<<24 | h.Sum32()&0xffffff
+}
+
+// Within runs f inside the namespace, on its thread, with a handle of it.
+func Within(ctx context.Context, ns string, f func(h *netlink.Handle) error) error {
+	return netns.Do(ctx, ns, func(context.Context) error {
+		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		defer h.Close()
+		return f(h)
+	})
 }
