@@ -185,9 +185,9 @@ func (d *Driver) each(ctx context.Context, batch map[Key]Entry, do func(*netlink
 	}
 	bad := reconcile.Errors[Key]{}
 	err := device.Within(ctx, d.ns, func(h *netlink.Handle) error {
-		for device, keys := range byDevice {
+		for name, keys := range byDevice {
 			slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
-			l, err := device.Find(h, device)
+			l, err := device.Find(h, name)
 			if err == nil && (l.Type() != "vxlan" || l.Attrs().Group != d.group) {
 				err = device.ErrForeign
 			}

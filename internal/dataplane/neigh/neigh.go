@@ -114,9 +114,9 @@ func (d *Driver) each(ctx context.Context, batch map[Key]Neighbour, do func(*net
 	}
 	bad := reconcile.Errors[Key]{}
 	err := device.Within(ctx, d.ns, func(h *netlink.Handle) error {
-		for device, keys := range byDevice {
+		for name, keys := range byDevice {
 			slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
-			l, err := device.Find(h, device)
+			l, err := device.Find(h, name)
 			if err == nil && !d.ours(l) {
 				err = device.ErrForeign
 			}
