@@ -14,6 +14,7 @@ import (
 
 // Config is the host as the feature sees it.
 type Config struct {
+	Host         string // its name: documents of ports say which host has them
 	Bridge       string // the integration bridge
 	DatapathType string
 	// Mappings is the bridge of each physical network.
@@ -226,7 +227,7 @@ func (f *Feature) syncPort(v agent.View, n *wire.Network, use bool, network, id 
 		f.targets.Flows.Replace(f.owner(id), nil)
 		return
 	}
-	flows, err := portFlows(n, p, at)
+	flows, err := portFlows(n, p, at, f.waits(v, p))
 	res.Faults[change.Key{Kind: wire.KindPort, ID: id}] = err
 	f.targets.Flows.Replace(f.owner(id), f.tag.Want(flows...))
 }
@@ -243,12 +244,28 @@ func (f *Feature) syncForward(v agent.View, n *wire.Network, use bool, network, 
 		return
 	}
 	f.networkOf[id] = network
-	_, own := v.Get(wire.KindPort, id)
 	var want []openflow.Flow
-	if use && !own {
+	if use && !f.here(v, id) {
 		want = f.fabric.forwardFlows(n, p)
 	}
 	f.targets.Flows.Replace(f.owner(forwardOwner(id)), f.tag.Want(want...))
+}
+
+// waits tells whether a port of this host is on another one still: it gets frames that the fabric brings for it, and what its guest says is
+// heard, but nobody here is led to it. The forwarding entry counts as well as the port's own document: they come in two frames, and
+// whichever comes first moves the port.
+func (f *Feature) waits(v agent.View, p *wire.Port) bool {
+	if _, waits := p.WaitsAt(f.cfg.Host); !waits {
+		return false
+	}
+	where, ok := get[*wire.Forward](v, wire.KindForward, p.GetId())
+	return !ok || where.GetHost() != f.cfg.Host
+}
+
+// here tells whether a port is this host's, whatever forwarding entries still say.
+func (f *Feature) here(v agent.View, id string) bool {
+	p, ok := get[*wire.Port](v, wire.KindPort, id)
+	return ok && !f.waits(v, p)
 }
 
 // left forgets where a port was, once no document speaks of it there.

@@ -26,21 +26,28 @@ func readable(p *wire.Port) bool {
 	return err == nil
 }
 
-// portFlows are the flows of one port of this host: in from it, answers for its addresses, out to it.
-func portFlows(n *wire.Network, p *wire.Port, at brint.Place) ([]openflow.Flow, error) {
+// portFlows are the flows of one port of this host: in from it, answers for its addresses, out to it. What is here counts before what is
+// elsewhere, so that a port that moves is always in one of the two places, in whatever order flows are written. Of a port that waits the
+// rest is there already.
+func portFlows(n *wire.Network, p *wire.Port, at brint.Place, waits bool) ([]openflow.Flow, error) {
 	mac, err := net.ParseMAC(p.GetMacAddress())
 	if err != nil {
 		return nil, fmt.Errorf("the port's MAC address cannot be read: %w", err)
 	}
 	net64 := brint.Network(n.GetId())
-	flows := append(at.Flows(net64), openflow.Flow{Table: brint.Forward, Priority: prioPlain,
-		Match: openflow.Any(openflow.Metadata.Is(net64), openflow.EthDst.Is(mac)), Actions: at.To()})
+	to := openflow.Flow{Table: brint.Forward, Priority: prioBefore, Match: openflow.Any(openflow.Metadata.Is(net64), openflow.EthDst.Is(mac)), Actions: at.To()}
+	if waits { // what the fabric brings is for this host by a physical switch's word
+		to.Match = to.Match.With(brint.Origin.Is(brint.FromFabric))
+	}
+	flows := append(at.Flows(net64), to)
 	for _, f := range p.GetFixedIps() {
 		addr, err := netip.ParseAddr(f.GetIpAddress())
 		if err != nil {
 			return flows, fmt.Errorf("the address %q cannot be read: %w", f.GetIpAddress(), err)
 		}
-		flows = append(flows, answers(net64, mac, addr)...)
+		if !waits {
+			flows = append(flows, answers(net64, mac, addr)...)
+		}
 		// What a port asks of its own address is a probe or an announcement: others must hear it, and an answer
 		// would tell the guest that somebody else has the address.
 		own := openflow.ARPRequest(addr)
@@ -74,14 +81,14 @@ func (f *Feature) networkFlows(v agent.View, n *wire.Network) []openflow.Flow {
 	var local []brint.Place
 	for id := range v.In(wire.KindPort, agent.ByNetwork, n.GetId()) {
 		p, ok := get[*wire.Port](v, wire.KindPort, id)
-		if at, ready := f.present.Place(id); ok && ready && p.GetAdminStateUp() && readable(p) {
+		if at, ready := f.present.Place(id); ok && ready && p.GetAdminStateUp() && readable(p) && !f.waits(v, p) {
 			local = append(local, at)
 		}
 	}
 	slices.SortFunc(local, func(a, b brint.Place) int { return cmp.Compare(a.Number, b.Number) })
 	var remotes []*wire.Forward
 	for id := range v.In(wire.KindForward, agent.ByNetwork, n.GetId()) {
-		if _, own := v.Get(wire.KindPort, id); own {
+		if f.here(v, id) {
 			continue
 		}
 		if p, ok := get[*wire.Forward](v, wire.KindForward, id); ok {

@@ -50,6 +50,16 @@ func TestGolden(t *testing.T) {
 			w.plug("tap1", portID(1), 1)
 			w.forward(2, 1, "vxlan", "10.0.0.2", "2001:db8::2")
 		},
+		"waiting": func(w *world) {
+			w.network(1, segment("vlan", "physnet1", 100), segment("vxlan", "", 200))
+			w.port(1, 1, "vlanphysnet1", "192.0.2.1")
+			w.plug("tap1", portID(1), 1)
+			w.waits(2, 1, "vxlan", "192.0.2.2", "2001:db8::2")
+			w.plug("tap2", portID(2), 2)
+			w.forward(2, 1, "vxlan", "10.0.0.2", "192.0.2.2", "2001:db8::2")
+			w.waits(3, 1, "vxlan", "192.0.2.3") // its guest is not there yet
+			w.forward(3, 1, "vxlan", "10.0.0.3", "192.0.2.3")
+		},
 		"states-of-ports": func(w *world) {
 			w.network(1, segment("vxlan", "", 100))
 			w.port(1, 1, "vxlan", "192.0.2.1")
@@ -142,6 +152,14 @@ func TestReports(t *testing.T) {
 		{name: "no mapping", cfg: hostConfig(), build: func(w *world) { two(w, segment("vlan", "elsewhere", 1)) }, state: wire.State_FAILED, detail: "bridge_mappings"},
 		{name: "tunnels off", cfg: noTunnels, build: func(w *world) { two(w, segment("vxlan", "", 1)) }, state: wire.State_FAILED, detail: "local_ip"},
 		{name: "tunnel type off", cfg: few, build: func(w *world) { two(w, segment("vxlan", "", 1)) }, state: wire.State_FAILED, detail: "tunnel_types"},
+		{name: "waits", cfg: hostConfig(), build: func(w *world) { two(w, segment("vxlan", "", 1)); w.waits(1, 1, "vxlan") }, state: wire.State_DONE, docs: "tunnel/vxlan network/" + netID(1) + " host"},
+		{name: "waits in vain", cfg: noTunnels, build: func(w *world) { two(w, segment("vxlan", "", 1)); w.waits(1, 1, "vxlan") }, state: wire.State_FAILED, detail: "local_ip"},
+		{name: "waits for a cable", cfg: hostConfig(), build: func(w *world) {
+			two(w, segment("vxlan", "", 1))
+			w.waits(9, 1, "vxlan")
+			w.waits(1, 1, "vxlan")
+			delete(w.source.now, "tap1")
+		}, state: wire.State_UNPLUGGED, detail: "iface-id=p1"},
 		{name: "no network yet", cfg: hostConfig(), build: func(w *world) { w.port(1, 1, "vxlan"); w.plug("tap", portID(1), 1) }, state: wire.State_PENDING, detail: "has not come"},
 		{name: "another segment", cfg: hostConfig(), build: func(w *world) { two(w, segment("vxlan", "", 1)); w.port(1, 1, "gone") }, state: wire.State_PENDING, detail: "segment gone"},
 		{name: "not plugged", cfg: hostConfig(), build: func(w *world) { two(w, segment("vxlan", "", 1)); delete(w.source.now, "tap1") }, state: wire.State_UNPLUGGED, detail: "iface-id=p1"},

@@ -32,9 +32,10 @@ func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 	if !ok {
 		return say(wire.State_PENDING, "the network's document has not come")
 	}
-	at := slices.IndexFunc(n.GetSegments(), func(s *wire.Segment) bool { return s.GetId() == p.GetSegmentId() })
+	segment := p.SegmentAt(f.cfg.Host)
+	at := slices.IndexFunc(n.GetSegments(), func(s *wire.Segment) bool { return s.GetId() == segment })
 	if at < 0 {
-		return say(wire.State_PENDING, "the network's document does not name the port's segment "+p.GetSegmentId())
+		return say(wire.State_PENDING, "the network's document does not name the port's segment "+segment)
 	}
 	docs, lacks := f.fabric.standsOn(n.GetSegments()[at])
 	if lacks != "" {
