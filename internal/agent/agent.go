@@ -53,6 +53,8 @@ type Result struct {
 	Faults map[change.Key]error
 	// Ports are those whose report may be another now.
 	Ports []string
+	// Dirty are what the features after this one have to look at as well, as if these documents had changed.
+	Dirty []change.Key
 }
 
 // Observer is the part of a Feature that looks at more than documents.

@@ -250,7 +250,9 @@ func (l *Loop) pass(ctx context.Context, b batch) {
 		}
 		o, looks := f.(Observer)
 		seen := !looks || o.Observed() // before the Sync, which may see more
-		l.speech.heard(f.Name(), f.Sync(l.Documents, mine, b.all))
+		res := f.Sync(l.Documents, mine, b.all)
+		b.dirty = append(b.dirty, res.Dirty...)
+		l.speech.heard(f.Name(), res)
 		l.whole[f.Name()] = l.whole[f.Name()] || b.all && seen
 	}
 	inSync := l.Documents.Synced()

@@ -12,6 +12,7 @@ import (
 	"isospin/internal/agent/feature/brint"
 	dhcpfeature "isospin/internal/agent/feature/dhcp"
 	"isospin/internal/agent/feature/l2ovs"
+	"isospin/internal/agent/feature/trunk"
 	"isospin/internal/agent/mirror"
 	"isospin/internal/change"
 	"isospin/internal/config"
@@ -99,7 +100,7 @@ func (h *host) stages() []reconcile.Stage {
 }
 
 func (h *host) features(c *config.Agent, name string) []agent.Feature {
-	out := []agent.Feature{l2ovs.New(l2ovs.Config{Host: name, Bridge: c.OVS.IntegrationBridge, DatapathType: c.OVS.DatapathType, Mappings: c.OVS.BridgeMappings,
+	out := []agent.Feature{trunk.New(h.watch), l2ovs.New(l2ovs.Config{Host: name, Bridge: c.OVS.IntegrationBridge, DatapathType: c.OVS.DatapathType, Mappings: c.OVS.BridgeMappings,
 		LocalIP: c.OVS.LocalIP, TunnelTypes: c.L2.TunnelTypes, VXLANPort: c.L2.VXLANPort, DontFragment: c.L2.DontFragment, Checksum: c.L2.TunnelCsum},
 		l2ovs.Targets{Bridges: h.bridgeStage, Ports: h.portStage, Flows: h.flowStage}, h.watch)}
 	if slices.Contains(c.Isospin.Roles, "dhcp") {

@@ -103,9 +103,11 @@ type Network struct {
 	Segments     []*Segment             `protobuf:"bytes,6,rep,name=segments,proto3" json:"segments,omitempty"`
 	DnsDomain    string                 `protobuf:"bytes,7,opt,name=dns_domain,json=dnsDomain,proto3" json:"dns_domain,omitempty"`
 	// The QoS policy of those of its ports that have none; "" for none.
-	QosPolicyId   string `protobuf:"bytes,8,opt,name=qos_policy_id,json=qosPolicyId,proto3" json:"qos_policy_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	QosPolicyId string `protobuf:"bytes,8,opt,name=qos_policy_id,json=qosPolicyId,proto3" json:"qos_policy_id,omitempty"`
+	// Whether frames may carry tags of guests.
+	VlanTransparent bool `protobuf:"varint,9,opt,name=vlan_transparent,json=vlanTransparent,proto3" json:"vlan_transparent,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Network) Reset() {
@@ -192,6 +194,13 @@ func (x *Network) GetQosPolicyId() string {
 		return x.QosPolicyId
 	}
 	return ""
+}
+
+func (x *Network) GetVlanTransparent() bool {
+	if x != nil {
+		return x.VlanTransparent
+	}
+	return false
 }
 
 // HostRoute is a static route that hosts of a subnet learn.
@@ -1883,7 +1892,7 @@ const file_documents_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
 	"\fnetwork_type\x18\x02 \x01(\tR\vnetworkType\x12)\n" +
 	"\x10physical_network\x18\x03 \x01(\tR\x0fphysicalNetwork\x12'\n" +
-	"\x0fsegmentation_id\x18\x04 \x01(\x03R\x0esegmentationId\"\xfa\x01\n" +
+	"\x0fsegmentation_id\x18\x04 \x01(\x03R\x0esegmentationId\"\xa5\x02\n" +
 	"\aNetwork\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -1894,7 +1903,8 @@ const file_documents_proto_rawDesc = "" +
 	"\bsegments\x18\x06 \x03(\v2\x15.isospin.wire.SegmentR\bsegments\x12\x1d\n" +
 	"\n" +
 	"dns_domain\x18\a \x01(\tR\tdnsDomain\x12\"\n" +
-	"\rqos_policy_id\x18\b \x01(\tR\vqosPolicyId\"G\n" +
+	"\rqos_policy_id\x18\b \x01(\tR\vqosPolicyId\x12)\n" +
+	"\x10vlan_transparent\x18\t \x01(\bR\x0fvlanTransparent\"G\n" +
 	"\tHostRoute\x12 \n" +
 	"\vdestination\x18\x01 \x01(\tR\vdestination\x12\x18\n" +
 	"\anexthop\x18\x02 \x01(\tR\anexthop\"\xdb\x02\n" +

@@ -139,15 +139,15 @@ func actions() []sample {
 		a("clone", "clone(set_field:0x1->reg0,output:1),output:2", nil, Clone(Reg0.Set(1), Output(1)), Output(2)),
 		a("clear actions", "output:1,clear_actions,goto_table:7", nil, Output(1), ClearActions(), Goto(7)),
 		a("arp reply", "move:dl_src[]->dl_dst[],set_field:fa:16:3e:00:00:01->dl_src,set_field:2->arp_op,move:arp_sha[]->arp_tha[],"+
-			"move:arp_spa[]->arp_tpa[],set_field:fa:16:3e:00:00:01->arp_sha,set_field:192.0.2.7->arp_spa,IN_PORT",
-			ARPRequest(v4), ARPReply(m, v4)...),
+			"move:arp_spa[]->arp_tpa[],set_field:fa:16:3e:00:00:01->arp_sha,set_field:192.0.2.7->arp_spa,resubmit(,8)",
+			ARPRequest(v4), ARPReply(m, v4, 8)...),
 		a("nd reply", "move:dl_src[]->dl_dst[],move:ipv6_src[]->ipv6_dst[],set_field:fa:16:3e:00:00:01->dl_src,set_field:2001:db8::7->ipv6_src,"+
 			"set_field:136->icmpv6_type,set_field:0x60000000->nd_reserved,set_field:0x2->nd_options_type,resubmit(,9)",
 			NDSolicit(v6), NDReply(m, v6, NDOverride, 9)...),
 		a("nd probe reply", "set_field:33:33:00:00:00:01->dl_dst,set_field:ff02::1->ipv6_dst,set_field:fa:16:3e:00:00:01->dl_src,set_field:2001:db8::7->ipv6_src,"+
 			"set_field:136->icmpv6_type,set_field:0x20000000->nd_reserved,set_field:0x2->nd_options_type,resubmit(,9)",
 			NDProbe(v6), NDProbeReply(m, v6, NDOverride, 9)...),
-		a("nd advert", "move:dl_src[]->nd_tll[],IN_PORT", NDAdvert(9).Match, NDAdvert(9).Actions...),
+		a("nd advert", "move:dl_src[]->nd_tll[],resubmit(,8)", NDAdvert(9, 8).Match, NDAdvert(9, 8).Actions...),
 	}
 }
 

@@ -40,16 +40,17 @@ func TestSwitchResponds(t *testing.T) {
 	h := plug(t, o, br)
 	v4, v6, dup := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("2001:db8::8")
 	m := mac("fa:16:3e:00:00:07")
-	const advert = 9
+	const advert, back = 9, 8
 	d := NewFlows(NewOfctl(o.RunDir, br), TagOf("respond"))
 	at := func(priority uint16, match Match, as []Action) Flow {
 		return Flow{Table: 0, Priority: priority, Match: match.With(InPort.Is(10)), Actions: as}
 	}
 	err := d.Put(t.Context(), d.Tag().Want(
-		at(10, ARPRequest(v4), ARPReply(m, v4)),
+		at(10, ARPRequest(v4), ARPReply(m, v4, back)),
 		at(10, NDSolicit(v6), NDReply(m, v6, NDOverride, advert)),
 		at(11, NDProbe(dup), NDProbeReply(m, dup, NDOverride, advert)),
-		NDAdvert(advert)))
+		NDAdvert(advert, back),
+		Flow{Table: back, Actions: Do(InPort.Set(PortNone), Output(10))}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 // ARPRequest matches questions for addr; Conditions such as the network are added by With.
 func ARPRequest(addr netip.Addr) Match { return ARP(ARPOp.Is(1), ARPTPA.Is(addr)) }
 
-// ARPReply turns the ARP request in hand into the answer that addr is at mac, and sends it back to where it came
-// from. Registers and tags are left as they are: a tag that was stripped for the pipeline is the caller's to put back.
-func ARPReply(mac net.HardwareAddr, addr netip.Addr) []Action {
+// ARPReply turns the ARP request in hand into the answer that addr is at mac, and leaves it to a table that sends it back to
+// where it came from. Registers and tags are as they were: a tag that was stripped for the pipeline is that table's to put back.
+func ARPReply(mac net.HardwareAddr, addr netip.Addr, back uint8) []Action {
 	return Do(
 		Move(EthSrc.Whole(), EthDst.Whole()),
 		EthSrc.Set(mac),
@@ -19,7 +19,7 @@ func ARPReply(mac net.HardwareAddr, addr netip.Addr) []Action {
 		Move(ARPSPA.Whole(), ARPTPA.Whole()),
 		ARPSHA.Set(mac),
 		ARPSPA.Set(addr),
-		Output(PortIn),
+		Resubmit(back),
 	)
 }
 
@@ -74,11 +74,11 @@ func ndAdvertise(mac net.HardwareAddr, addr netip.Addr, flags uint32, advert uin
 	)
 }
 
-// NDAdvert is the one flow of the table in which all that NDReply and NDProbeReply made is finished and sent back to where
-// it came from.
-func NDAdvert(advert uint8) Flow {
+// NDAdvert is the one flow of the table in which all that NDReply and NDProbeReply made is finished and left to the table that sends
+// it back to where it came from.
+func NDAdvert(advert, back uint8) Flow {
 	return Flow{
 		Table: advert, Priority: 1, Match: NeighbourAdvert(),
-		Actions: Do(Move(EthSrc.Whole(), NDTLL.Whole()), Output(PortIn)),
+		Actions: Do(Move(EthSrc.Whole(), NDTLL.Whole()), Resubmit(back)),
 	}
 }

@@ -46,7 +46,8 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 	out := make(map[string]document.Rendered, len(rows))
 	for i := range rows {
 		n := &rows[i]
-		doc := &wire.Network{Id: n.ID, Name: n.Name, ProjectId: n.ProjectID, AdminStateUp: n.AdminStateUp, Mtu: n.MTU}
+		doc := &wire.Network{Id: n.ID, Name: n.Name, ProjectId: n.ProjectID, AdminStateUp: n.AdminStateUp, Mtu: n.MTU,
+			VlanTransparent: n.VLANTransparent != nil && *n.VLANTransparent}
 		for _, s := range segments[n.ID] {
 			doc.Segments = append(doc.Segments, &wire.Segment{Id: s.ID, NetworkType: s.NetworkType,
 				PhysicalNetwork: s.PhysicalNetwork, SegmentationId: s.SegmentationID})

@@ -2,25 +2,29 @@ package brint
 
 import (
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"isospin/internal/dataplane/openflow"
+	"isospin/internal/wire"
 )
 
 // The tables of the integration bridge, in the order in which a packet meets them. Numbers leave room for what comes between; who fills a
 // table stands beside it.
 const (
-	Classify = 0  // l2ovs, trunk
+	Classify = 0  // l2ovs
+	Inside   = 1  // Standing
 	Police   = 5  // qos
 	Spoof    = 10 // secgroup; 11 to 15 are its own too
 	Answer   = 20 // l2ovs
 	LocalIP  = 30 // localip
 	Forward  = 40 // l2ovs
 	Flood    = 50 // l2ovs
-	Advert   = 60 // l2ovs
+	Advert   = 60 // Standing
+	Return   = 61 // Standing
 	Ingress  = 70 // secgroup; 71 to 79 are its own too
 	Shape    = 80 // qos
-	Deliver  = 90 // l2ovs, trunk
+	Deliver  = 90 // l2ovs
 )
 
 // Registers. The network is in metadata: see Network.
@@ -50,6 +54,8 @@ func Pipeline() openflow.Pipeline {
 			"before a port of this host gets it.",
 		Tables: []openflow.Table{
 			{ID: Classify, Name: "CLASSIFY", Doc: "Which network a packet belongs to, by the port, tunnel key or VLAN that it came with. What belongs to none is dropped."},
+			{ID: Inside, Name: "INSIDE", Doc: "What had its tag taken off, inside a trunk or on a physical network, must not have another one: here tags of guests do not pass.",
+				Miss: openflow.Do(openflow.Resubmit(Police))},
 			{ID: Police, Name: "POLICE", Doc: "What a port of this host sends is held to its limits and marked.", Miss: openflow.Do(openflow.Resubmit(Spoof))},
 			{ID: Spoof, Name: "SPOOF", Doc: "A port of this host sends with its own addresses only.", Miss: openflow.Do(openflow.Resubmit(Answer))},
 			{ID: Answer, Name: "ANSWER", Doc: "ARP requests and neighbour solicitations of local ports for addresses that are known are answered here.",
@@ -58,12 +64,35 @@ func Pipeline() openflow.Pipeline {
 			{ID: Forward, Name: "FORWARD", Doc: "Unicast to known ports: to the local port, by the tunnel to the port's host, or to the physical network.",
 				Miss: openflow.Do(openflow.Resubmit(Flood))},
 			{ID: Flood, Name: "FLOOD", Doc: "Broadcast, multicast and unicast to unknown addresses, to all of the network that can be reached; from the fabric to local ports only."},
-			{ID: Advert, Name: "ADVERT", Doc: "Neighbour advertisements that ANSWER made are finished and sent back."},
+			{ID: Advert, Name: "ADVERT", Doc: "Neighbour advertisements that ANSWER made are finished."},
+			{ID: Return, Name: "RETURN", Doc: "What was answered here goes back to the port that asked, by DELIVER.",
+				Miss: openflow.Do(openflow.Move(Source.Whole(), Target.Whole()), Source.Set(0), openflow.InPort.Set(openflow.PortNone), openflow.Resubmit(Deliver))},
 			{ID: Ingress, Name: "INGRESS", Doc: "Whether a port of this host may have the packet.", Miss: openflow.Do(openflow.Resubmit(Shape))},
 			{ID: Shape, Name: "SHAPE", Doc: "What a port of this host is sent is held to its limits.", Miss: openflow.Do(openflow.Resubmit(Deliver))},
 			{ID: Deliver, Name: "DELIVER", Doc: "Out of the port."},
 		},
 	}
+}
+
+// Standing are the flows that are there whatever the documents say: every table's miss, and what is the same for all networks.
+func Standing() []openflow.Flow {
+	flows := append(Pipeline().Misses(), openflow.NDAdvert(Advert, Return))
+	for _, second := range secondTags() {
+		flows = append(flows, openflow.Flow{Table: Inside, Priority: 100, Match: openflow.Any(second), Actions: openflow.Drop()})
+	}
+	return append(flows, openflow.Flow{Table: Inside, Priority: 50, Match: openflow.Any(Origin.Is(FromFabric)), Actions: openflow.Do(openflow.Resubmit(Forward))})
+}
+
+// secondTags match frames with a tag. Open vSwitch reads one tag of a frame, or two if it is told so (vlan-limit): one that it did not
+// read is the type of what follows.
+func secondTags() []openflow.Term {
+	return []openflow.Term{openflow.Tagged(), openflow.EthType.Is(openflow.TypeVLAN), openflow.EthType.Is(openflow.TypeQinQ)}
+}
+
+// Transparent tells whether tags of guests pass through a network. Not where it is untagged on a wire that carries other networks' VLANs: a guest would
+// be on any of them.
+func Transparent(n *wire.Network) bool {
+	return n.GetVlanTransparent() && !slices.ContainsFunc(n.GetSegments(), func(s *wire.Segment) bool { return s.GetNetworkType() == "flat" })
 }
 
 // Network is a network in the metadata register: the first 64 bits of its id, so that a flow dump names it. Ids are random: two networks of

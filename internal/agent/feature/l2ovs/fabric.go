@@ -77,7 +77,7 @@ func tunnelOwner(kind string) string   { return "tunnel/" + kind }
 func (f *Feature) syncHost() {
 	c := f.cfg
 	f.targets.Bridges.Replace(f.owner(hostOwner), map[string]vswitch.Bridge{c.Bridge: vswitch.Integration(c.DatapathType)})
-	f.targets.Flows.Replace(f.owner(hostOwner), f.tag.Want(append(brint.Pipeline().Misses(), openflow.NDAdvert(brint.Advert))...))
+	f.targets.Flows.Replace(f.owner(hostOwner), f.tag.Want(brint.Standing()...))
 	for phys, bridge := range c.Mappings {
 		inner, outer := patchNames(bridge)
 		in := vswitch.Patch(c.Bridge, outer)
@@ -136,22 +136,31 @@ func (fb fabric) tunnel(s *wire.Segment) (openflow.Port, bool) {
 // entryFlows give packets from the fabric their network.
 func (fb fabric) entryFlows(n *wire.Network, net64 uint64) []openflow.Flow {
 	var flows []openflow.Flow
-	enter := []openflow.Action{openflow.Metadata.Set(net64), brint.Origin.Set(brint.FromFabric), openflow.Resubmit(brint.Forward)}
+	enter := func(next uint8) []openflow.Action {
+		return openflow.Do(openflow.Metadata.Set(net64), brint.Origin.Set(brint.FromFabric), openflow.Resubmit(next))
+	}
+	tags := brint.Transparent(n)
 	for _, s := range n.GetSegments() {
 		if port, ok := fb.tunnel(s); ok {
-			flows = append(flows, openflow.Flow{Table: brint.Classify, Priority: prioPlain,
-				Match: openflow.Any(openflow.InPort.Is(port), openflow.TunID.Is(uint64(s.GetSegmentationId()))), Actions: openflow.Do(enter...)})
+			match := openflow.Any(openflow.InPort.Is(port), openflow.TunID.Is(uint64(s.GetSegmentationId())))
+			if !tags {
+				match = match.With(openflow.Untagged())
+			}
+			flows = append(flows, openflow.Flow{Table: brint.Classify, Priority: prioPlain, Match: match, Actions: enter(brint.Forward)})
 		}
 		port, ok := fb.physical(s)
 		if !ok {
 			continue
 		}
-		match, actions := openflow.Any(openflow.InPort.Is(port), openflow.Untagged()), enter
+		match, actions := openflow.Any(openflow.InPort.Is(port), openflow.Untagged()), enter(brint.Forward)
 		if s.GetNetworkType() == "vlan" {
-			match = openflow.Any(openflow.InPort.Is(port), openflow.VLAN(uint16(s.GetSegmentationId())))
-			actions = append([]openflow.Action{openflow.PopVLAN()}, enter...)
+			match, actions = openflow.Any(openflow.InPort.Is(port), openflow.VLAN(uint16(s.GetSegmentationId()))), enter(brint.Inside)
+			if tags {
+				actions = enter(brint.Forward)
+			}
+			actions = append(openflow.Do(openflow.PopVLAN()), actions...)
 		}
-		flows = append(flows, openflow.Flow{Table: brint.Classify, Priority: prioPlain, Match: match, Actions: openflow.Do(actions...)})
+		flows = append(flows, openflow.Flow{Table: brint.Classify, Priority: prioPlain, Match: match, Actions: actions})
 	}
 	return flows
 }
@@ -226,7 +235,7 @@ func (fb fabric) forwardFlows(n *wire.Network, p *wire.Forward) []openflow.Flow 
 	}
 	for _, text := range p.GetIpAddresses() {
 		if addr, err := netip.ParseAddr(text); err == nil {
-			flows = append(flows, answers(net64, mac, addr)...)
+			flows = append(flows, answers(onNetwork(n), mac, addr)...)
 		}
 	}
 	return flows

@@ -182,7 +182,7 @@ func get[T any](v agent.View, kind, id string) (t T, ok bool) {
 // changed or when it came into use on this host or went out of it.
 func (f *Feature) syncNetwork(v agent.View, id string, w *work, res *agent.Result) {
 	n, known := get[*wire.Network](v, wire.KindNetwork, id)
-	use := known && f.inUse(v, id)
+	use := known && n.GetAdminStateUp() && f.inUse(v, id)
 	if w.whole || use != f.active[id] {
 		for p := range v.In(wire.KindPort, agent.ByNetwork, id) {
 			w.ports[p] = true

@@ -39,14 +39,14 @@ func portFlows(n *wire.Network, p *wire.Port, at brint.Place, waits bool) ([]ope
 	if waits { // what the fabric brings is for this host by a physical switch's word
 		to.Match = to.Match.With(brint.Origin.Is(brint.FromFabric))
 	}
-	flows := append(at.Flows(net64), to)
+	flows := append(at.Flows(net64, brint.Transparent(n)), to)
 	for _, f := range p.GetFixedIps() {
 		addr, err := netip.ParseAddr(f.GetIpAddress())
 		if err != nil {
 			return flows, fmt.Errorf("the address %q cannot be read: %w", f.GetIpAddress(), err)
 		}
 		if !waits {
-			flows = append(flows, answers(net64, mac, addr)...)
+			flows = append(flows, answers(onNetwork(n), mac, addr)...)
 		}
 		// What a port asks of its own address is a probe or an announcement: others must hear it, and an answer
 		// would tell the guest that somebody else has the address.
@@ -55,21 +55,31 @@ func portFlows(n *wire.Network, p *wire.Port, at brint.Place, waits bool) ([]ope
 			own = openflow.NeighbourSolicit(openflow.NDTarget.Is(addr))
 		}
 		flows = append(flows, openflow.Flow{Table: brint.Answer, Priority: prioProbe + 10,
-			Match: own.With(brint.Source.Is(uint64(at.Number)), openflow.Metadata.Is(net64)), Actions: openflow.Do(openflow.Resubmit(brint.LocalIP))})
+			Match: own.With(onNetwork(n)...).With(brint.Source.Is(uint64(at.Number))), Actions: openflow.Do(openflow.Resubmit(brint.LocalIP))})
 	}
 	return flows, nil
 }
 
+// onNetwork matches frames of the network itself: where tags of guests pass, a tagged frame is of a network that only the guests know, and
+// what it asks is none of the host's business.
+func onNetwork(n *wire.Network) []openflow.Term {
+	on := []openflow.Term{openflow.Metadata.Is(brint.Network(n.GetId()))}
+	if brint.Transparent(n) {
+		on = append(on, openflow.Untagged())
+	}
+	return on
+}
+
 // answers are the flows that answer for an address of the network, whoever has it.
-func answers(net64 uint64, mac net.HardwareAddr, addr netip.Addr) []openflow.Flow {
+func answers(on []openflow.Term, mac net.HardwareAddr, addr netip.Addr) []openflow.Flow {
 	if addr.Is4() {
 		return []openflow.Flow{{Table: brint.Answer, Priority: prioPlain,
-			Match: openflow.ARPRequest(addr).With(openflow.Metadata.Is(net64)), Actions: openflow.ARPReply(mac, addr)}}
+			Match: openflow.ARPRequest(addr).With(on...), Actions: openflow.ARPReply(mac, addr, brint.Return)}}
 	}
 	return []openflow.Flow{
-		{Table: brint.Answer, Priority: prioPlain, Match: openflow.NDSolicit(addr).With(openflow.Metadata.Is(net64)),
+		{Table: brint.Answer, Priority: prioPlain, Match: openflow.NDSolicit(addr).With(on...),
 			Actions: openflow.NDReply(mac, addr, openflow.NDOverride, brint.Advert)},
-		{Table: brint.Answer, Priority: prioProbe, Match: openflow.NDProbe(addr).With(openflow.Metadata.Is(net64)),
+		{Table: brint.Answer, Priority: prioProbe, Match: openflow.NDProbe(addr).With(on...),
 			Actions: openflow.NDProbeReply(mac, addr, openflow.NDOverride, brint.Advert)},
 	}
 }

@@ -79,6 +79,46 @@ func TestGolden(t *testing.T) {
 			w.put(wire.KindPort, "bad", &wire.Port{Id: "bad", NetworkId: netID(1), MacAddress: "none", AdminStateUp: true, SegmentId: "vxlan"})
 			w.plug("tap8", "bad", 8)
 		},
+		"trunk": func(w *world) {
+			w.network(1, segment("vxlan", "", 100))
+			w.network(2, segment("vlan", "physnet1", 200))
+			w.network(3, segment("geneve", "", 300))
+			parent := w.port(1, 1, "vxlan", "192.0.2.1")
+			w.plug("tap1", portID(1), 1)
+			w.port(2, 2, "vlanphysnet1", "192.0.2.2", "2001:db8::2")
+			w.port(3, 1, "vxlan", "192.0.2.3") // on the network of the one that carries it
+			w.port(4, 1, "vxlan", "192.0.2.4") // not inside, beside them
+			w.plug("tap4", portID(4), 4)
+			w.trunk(parent, 2, 3, 9) // 9 has no document here
+			far := w.port(5, 3, "geneve", "192.0.2.5")
+			w.trunk(far, 6) // not plugged
+			w.port(6, 3, "geneve", "192.0.2.6")
+		},
+		"transparent": func(w *world) {
+			n := w.network(1, segment("vxlan", "", 100), segment("vlan", "physnet1", 100))
+			n.VlanTransparent = true
+			w.put(wire.KindNetwork, n.Id, n)
+			w.port(1, 1, "vxlan", "192.0.2.1", "2001:db8::1")
+			w.plug("tap1", portID(1), 1)
+			parent := w.port(2, 1, "vxlan", "192.0.2.2")
+			w.plug("tap2", portID(2), 2)
+			w.trunk(parent, 3)
+			w.port(3, 1, "vxlan", "192.0.2.3")
+			w.forward(4, 1, "vxlan", "10.0.0.2", "192.0.2.4")
+		},
+		"transparent-flat": func(w *world) {
+			n := w.network(1, segment("flat", "public", 0))
+			n.VlanTransparent = true
+			w.put(wire.KindNetwork, n.Id, n)
+			w.port(1, 1, "flatpublic", "192.0.2.1")
+			w.plug("tap1", portID(1), 1)
+		},
+		"network-down": func(w *world) {
+			two(w, segment("vxlan", "", 100))
+			n := w.network(1, segment("vxlan", "", 100))
+			n.AdminStateUp = false
+			w.put(wire.KindNetwork, n.Id, n)
+		},
 	}
 	for name, build := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -96,6 +136,16 @@ func TestGolden(t *testing.T) {
 			compare(t, filepath.Join("testdata", name+".txt"), w.golden())
 		})
 	}
+}
+
+// inTrunk is a port inside a trunk that another port carries, which is not plugged in.
+func inTrunk(w *world) {
+	s := segment("vxlan", "", 1)
+	w.network(1, s)
+	p := w.port(1, 1, s.Id, "192.0.2.1")
+	p.DeviceOwner = "trunk:subport"
+	w.put(wire.KindPort, p.Id, p)
+	w.trunk(w.port(2, 1, s.Id, "192.0.2.2"), 1)
 }
 
 // two is a network with two ports here and one elsewhere.
@@ -164,6 +214,20 @@ func TestReports(t *testing.T) {
 		{name: "another segment", cfg: hostConfig(), build: func(w *world) { two(w, segment("vxlan", "", 1)); w.port(1, 1, "gone") }, state: wire.State_PENDING, detail: "segment gone"},
 		{name: "not plugged", cfg: hostConfig(), build: func(w *world) { two(w, segment("vxlan", "", 1)); delete(w.source.now, "tap1") }, state: wire.State_UNPLUGGED, detail: "iface-id=p1"},
 		{name: "no document", cfg: hostConfig(), build: func(w *world) { w.plug("tap1", portID(1), 1) }, state: wire.State_PLUGGED, detail: "tap1"},
+		{name: "network down", cfg: hostConfig(), build: func(w *world) {
+			two(w, segment("vxlan", "", 1))
+			n := w.network(1, segment("vxlan", "", 1))
+			n.AdminStateUp = false
+			w.put(wire.KindNetwork, n.Id, n)
+		}, state: wire.State_UNPLUGGED, detail: "network is administratively down"},
+		{name: "in a trunk", cfg: hostConfig(), build: func(w *world) { inTrunk(w); w.plug("tap2", portID(2), 2) }, state: wire.State_DONE, docs: "tunnel/vxlan network/" + netID(1) + " host"},
+		{name: "in a trunk that is not plugged", cfg: hostConfig(), build: inTrunk, state: wire.State_UNPLUGGED, detail: "iface-id=" + portID(2)},
+		{name: "in no trunk of this host", cfg: hostConfig(), build: func(w *world) { inTrunk(w); w.drop(wire.KindPort, portID(2)) }, state: wire.State_UNPLUGGED, detail: "no port of this host carries"},
+		{name: "in a trunk without a document", cfg: hostConfig(), build: func(w *world) {
+			inTrunk(w)
+			w.plug("tap2", portID(2), 2)
+			w.drop(wire.KindPort, portID(1))
+		}},
 		{name: "no number", cfg: hostConfig(), build: func(w *world) { two(w, segment("vxlan", "", 1)); w.plug("tap1", portID(1), 0) }, state: wire.State_PENDING, detail: "number"},
 	}
 	for _, c := range cases {

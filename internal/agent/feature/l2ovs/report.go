@@ -7,6 +7,9 @@ import (
 	"isospin/internal/wire"
 )
 
+// subport is the device_owner of ports inside trunks (trunk_consts.TRUNK_SUBPORT_OWNER in neutron_lib/services/trunk/constants.py).
+const subport = "trunk:subport"
+
 // Report tells how far a port is: wired, waiting for its interface, or plugged in without a document.
 func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 	p, known := get[*wire.Port](v, wire.KindPort, id)
@@ -15,10 +18,16 @@ func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 		return agent.Report{PortState: agent.PortState{Generation: p.GetWiring(), State: s, Detail: detail}}, true
 	}
 	switch {
-	case !known && !plugged:
+	case !known && (!plugged || i.VLAN != 0): // inside a trunk, a port comes with its document
 		return agent.Report{}, false
 	case !known:
 		return say(wire.State_PLUGGED, "interface "+i.Name+" is plugged in; no server says that this host has the port")
+	case !plugged && p.GetDeviceOwner() == subport:
+		carrier, ok := f.watch.Carrier(id)
+		if !ok {
+			return say(wire.State_UNPLUGGED, "no port of this host carries the port in its trunk")
+		}
+		return say(wire.State_UNPLUGGED, "no interface on "+f.cfg.Bridge+" has external_ids:iface-id="+carrier+", which carries the port in its trunk")
 	case !plugged:
 		return say(wire.State_UNPLUGGED, "no interface on "+f.cfg.Bridge+" has external_ids:iface-id="+id)
 	case i.Error != "":
@@ -33,6 +42,9 @@ func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 		return say(wire.State_PENDING, "the network's document has not come")
 	}
 	segment := p.SegmentAt(f.cfg.Host)
+	if !n.GetAdminStateUp() {
+		return say(wire.State_UNPLUGGED, "the network is administratively down")
+	}
 	at := slices.IndexFunc(n.GetSegments(), func(s *wire.Segment) bool { return s.GetId() == segment })
 	if at < 0 {
 		return say(wire.State_PENDING, "the network's document does not name the port's segment "+segment)

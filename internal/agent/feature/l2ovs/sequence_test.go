@@ -24,7 +24,11 @@ func TestSequences(t *testing.T) {
 		return slices.DeleteFunc(all, func(s *wire.Segment) bool { return rapid.Bool().Draw(r, s.Id) })
 	}
 	events := []func(r *rapid.T, w *world, n int){
-		func(r *rapid.T, w *world, n int) { w.network(n%networks, segments(r, n%networks+1)...) },
+		func(r *rapid.T, w *world, n int) {
+			net := w.network(n%networks, segments(r, n%networks+1)...)
+			net.VlanTransparent, net.AdminStateUp = rapid.Bool().Draw(r, "tags"), rapid.IntRange(0, 4).Draw(r, "up") > 0
+			w.put(wire.KindNetwork, net.Id, net)
+		},
 		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindNetwork, netID(n%networks)) },
 		func(r *rapid.T, w *world, n int) {
 			p := w.port(n, n%networks, rapid.SampledFrom([]string{"vxlan", "vlanphysnet1", "vlanelsewhere"}).Draw(r, "segment"), fmt.Sprint("192.0.2.", n), fmt.Sprintf("2001:db8::%x", n))
@@ -32,15 +36,17 @@ func TestSequences(t *testing.T) {
 			if rapid.IntRange(0, 6).Draw(r, "broken") == 0 {
 				p.MacAddress = "none"
 			}
-			p.Host = rapid.SampledFrom([]string{"here", "here", "other", ""}).Draw(r, "host")
-			if rapid.Bool().Draw(r, "waits") {
-				p.Waiting = []*wire.WaitingBinding{{Host: "here", SegmentId: "vxlan"}}
+			if rapid.IntRange(0, 2).Draw(r, "inside") == 0 {
+				p.DeviceOwner = subport
 			}
 			w.put(wire.KindPort, p.Id, p)
+			if rapid.Bool().Draw(r, "trunk") {
+				w.trunk(p, rapid.SliceOfN(rapid.IntRange(0, ports), 0, 4).Draw(r, "of")...)
+			}
 		},
 		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindPort, portID(n)) },
 		func(r *rapid.T, w *world, n int) {
-			w.forwardTo(rapid.SampledFrom([]string{"other", "here"}).Draw(r, "host"), n, n%networks, rapid.SampledFrom([]string{"vxlan", "vlanphysnet1", "geneve"}).Draw(r, "segment"),
+			w.forward(n, n%networks, rapid.SampledFrom([]string{"vxlan", "vlanphysnet1", "geneve"}).Draw(r, "segment"),
 				rapid.SampledFrom([]string{"10.0.0.2", "10.0.0.3", ""}).Draw(r, "tunnel"), fmt.Sprint("192.0.2.", n))
 		},
 		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindForward, portID(n)) },

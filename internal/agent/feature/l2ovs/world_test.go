@@ -11,6 +11,7 @@ import (
 
 	"isospin/internal/agent"
 	"isospin/internal/agent/feature/brint"
+	"isospin/internal/agent/feature/trunk"
 	"isospin/internal/agent/mirror"
 	"isospin/internal/change"
 	"isospin/internal/dataplane/openflow"
@@ -65,13 +66,14 @@ type world struct {
 	source  *interfaces
 	cfg     Config
 	feature *Feature
+	trunks  *trunk.Feature
 	bridges target[string, vswitch.Bridge]
 	ports   target[string, vswitch.Port]
 	flows   target[openflow.Key, openflow.Flow]
 }
 
 func hostConfig() Config {
-	return Config{Host: "here", Bridge: "br-int", DatapathType: "netdev", Mappings: map[string]string{"physnet1": "br-physnet1", "public": "br-public"},
+	return Config{Bridge: "br-int", DatapathType: "netdev", Mappings: map[string]string{"physnet1": "br-physnet1", "public": "br-public"},
 		LocalIP: netip.MustParseAddr("10.0.0.1"), TunnelTypes: []string{"vxlan", "gre", "geneve"}, VXLANPort: 4789, DontFragment: true}
 }
 
@@ -88,9 +90,11 @@ func newWorld(t failer, c Config) *world {
 // start is an agent's start: nothing is remembered but the mirror, and targets are empty.
 func (w *world) start() {
 	w.bridges, w.ports, w.flows = target[string, vswitch.Bridge]{}, target[string, vswitch.Port]{}, target[openflow.Key, openflow.Flow]{}
-	w.feature = New(w.cfg, Targets{Bridges: w.bridges, Ports: w.ports, Flows: w.flows}, brint.NewWatch(w.source))
+	watch := brint.NewWatch(w.source)
+	w.feature, w.trunks = New(w.cfg, Targets{Bridges: w.bridges, Ports: w.ports, Flows: w.flows}, watch), trunk.New(watch)
 	w.dirty = nil
 	w.feature.watch.Look()
+	w.trunks.Sync(w.docs, nil, true)
 	w.feature.Sync(w.docs, nil, true)
 }
 
@@ -136,6 +140,7 @@ func (w *world) plug(name, port string, number int) {
 func (w *world) sync() agent.Result {
 	keys, _ := w.feature.watch.Look()
 	w.dirty = append(w.dirty, keys...)
+	w.dirty = append(w.dirty, w.trunks.Sync(w.docs, w.dirty, false).Dirty...)
 	defer func() { w.dirty = nil }()
 	return w.feature.Sync(w.docs, w.dirty, false)
 }
@@ -170,8 +175,10 @@ func netID(n int) string  { return fmt.Sprintf("0000000%d-0000-0000-0000-0000000
 func portID(n int) string { return fmt.Sprintf("p%d", n) }
 func mac(n int) string    { return fmt.Sprintf("fa:16:3e:00:00:%02x", n) }
 
-func (w *world) network(n int, segments ...*wire.Segment) {
-	w.put(wire.KindNetwork, netID(n), &wire.Network{Id: netID(n), AdminStateUp: true, Mtu: 1450, Segments: segments})
+func (w *world) network(n int, segments ...*wire.Segment) *wire.Network {
+	doc := &wire.Network{Id: netID(n), AdminStateUp: true, Mtu: 1450, Segments: segments}
+	w.put(wire.KindNetwork, doc.Id, doc)
+	return doc
 }
 
 func segment(kind, phys string, id int64) *wire.Segment {
@@ -187,21 +194,18 @@ func (w *world) port(n, network int, segment string, ips ...string) *wire.Port {
 	return p
 }
 
-// waits makes a port that is on the host "other" and may come to this one.
-func (w *world) waits(n, network int, segment string, ips ...string) *wire.Port {
-	p := w.port(n, network, "another", ips...)
-	p.Host, p.Waiting = "other", []*wire.WaitingBinding{{Host: "here", SegmentId: segment}}
+// trunk has a port carry others, by tags from 101 on.
+func (w *world) trunk(p *wire.Port, inside ...int) {
+	p.TrunkId, p.SubPorts = "t"+p.GetId(), nil
+	for i, n := range inside {
+		p.SubPorts = append(p.SubPorts, &wire.SubPort{PortId: portID(n), SegmentationType: "vlan", SegmentationId: int64(101 + i)})
+	}
 	w.put(wire.KindPort, p.Id, p)
-	return p
 }
 
 func (w *world) forward(n, network int, segment, tunnel string, ips ...string) {
-	w.forwardTo("other", n, network, segment, tunnel, ips...)
-}
-
-func (w *world) forwardTo(host string, n, network int, segment, tunnel string, ips ...string) {
 	w.put(wire.KindForward, portID(n), &wire.Forward{PortId: portID(n), NetworkId: netID(network), MacAddress: mac(n), IpAddresses: ips,
-		Host: host, SegmentId: segment, TunnelIp: tunnel})
+		Host: "other", SegmentId: segment, TunnelIp: tunnel})
 }
 
 func (w *world) report(id string) agent.Report {
