@@ -39,6 +39,10 @@ func TestSequences(t *testing.T) {
 			if rapid.IntRange(0, 2).Draw(r, "inside") == 0 {
 				p.DeviceOwner = subport
 			}
+			p.Host = rapid.SampledFrom([]string{"here", "here", "other", ""}).Draw(r, "host")
+			if rapid.Bool().Draw(r, "waits") {
+				p.Waiting = []*wire.WaitingBinding{{Host: "here", SegmentId: "vxlan"}}
+			}
 			w.put(wire.KindPort, p.Id, p)
 			if rapid.Bool().Draw(r, "trunk") {
 				w.trunk(p, rapid.SliceOfN(rapid.IntRange(0, ports), 0, 4).Draw(r, "of")...)
@@ -46,7 +50,7 @@ func TestSequences(t *testing.T) {
 		},
 		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindPort, portID(n)) },
 		func(r *rapid.T, w *world, n int) {
-			w.forward(n, n%networks, rapid.SampledFrom([]string{"vxlan", "vlanphysnet1", "geneve"}).Draw(r, "segment"),
+			w.forwardTo(rapid.SampledFrom([]string{"other", "here"}).Draw(r, "host"), n, n%networks, rapid.SampledFrom([]string{"vxlan", "vlanphysnet1", "geneve"}).Draw(r, "segment"),
 				rapid.SampledFrom([]string{"10.0.0.2", "10.0.0.3", ""}).Draw(r, "tunnel"), fmt.Sprint("192.0.2.", n))
 		},
 		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindForward, portID(n)) },

@@ -73,7 +73,7 @@ type world struct {
 }
 
 func hostConfig() Config {
-	return Config{Bridge: "br-int", DatapathType: "netdev", Mappings: map[string]string{"physnet1": "br-physnet1", "public": "br-public"},
+	return Config{Host: "here", Bridge: "br-int", DatapathType: "netdev", Mappings: map[string]string{"physnet1": "br-physnet1", "public": "br-public"},
 		LocalIP: netip.MustParseAddr("10.0.0.1"), TunnelTypes: []string{"vxlan", "gre", "geneve"}, VXLANPort: 4789, DontFragment: true}
 }
 
@@ -203,9 +203,21 @@ func (w *world) trunk(p *wire.Port, inside ...int) {
 	w.put(wire.KindPort, p.Id, p)
 }
 
+// waits makes a port that is on the host "other" and may come to this one.
+func (w *world) waits(n, network int, segment string, ips ...string) *wire.Port {
+	p := w.port(n, network, "another", ips...)
+	p.Host, p.Waiting = "other", []*wire.WaitingBinding{{Host: "here", SegmentId: segment}}
+	w.put(wire.KindPort, p.Id, p)
+	return p
+}
+
 func (w *world) forward(n, network int, segment, tunnel string, ips ...string) {
+	w.forwardTo("other", n, network, segment, tunnel, ips...)
+}
+
+func (w *world) forwardTo(host string, n, network int, segment, tunnel string, ips ...string) {
 	w.put(wire.KindForward, portID(n), &wire.Forward{PortId: portID(n), NetworkId: netID(network), MacAddress: mac(n), IpAddresses: ips,
-		Host: "other", SegmentId: segment, TunnelIp: tunnel})
+		Host: host, SegmentId: segment, TunnelIp: tunnel})
 }
 
 func (w *world) report(id string) agent.Report {
