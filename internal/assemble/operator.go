@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"isospin/internal/auth"
+	"isospin/internal/model"
 	"isospin/internal/service/status"
 	"isospin/internal/store"
 )
@@ -87,6 +88,19 @@ func (y Why) Print(w io.Writer) {
 	say("port %s %s is %s", e.Port, e.Name, e.Status)
 	if e.Host != "" {
 		say("  bound to host %s: %s, wiring generation %d", e.Host, e.VIFType, e.Generation)
+	}
+	for _, b := range e.Bindings {
+		if b.Status != model.BindingInactive {
+			continue
+		}
+		switch {
+		case b.Wired:
+			say("  may move to %s (%s): that host is ready for it", b.Host, b.VIFType)
+		case b.VIFType == model.VIFUnbound:
+			say("  was on %s, which is no longer bound", b.Host)
+		default:
+			say("  may move to %s (%s): that host is not ready for it yet", b.Host, b.VIFType)
+		}
 	}
 	for _, r := range e.Reasons {
 		say("  because %s", r)

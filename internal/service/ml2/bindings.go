@@ -10,6 +10,7 @@ import (
 	"isospin/internal/model"
 	"isospin/internal/service"
 	"isospin/internal/store"
+	"isospin/internal/wire"
 )
 
 // This file is about bindings to further hosts: one that waits is bound there already, so that its host can be programmed
@@ -152,7 +153,16 @@ func (p *Plugin) DropBinding(ctx context.Context, tx store.WriteTx, id, host str
 	if err := p.unbind(ctx, tx, id, host); err != nil {
 		return err
 	}
+	if err := forgetWords(ctx, tx, id, host); err != nil {
+		return err
+	}
 	return p.waiting(ctx, tx, &cur, &port)
+}
+
+// forgetWords forgets what a host said of a port that it no longer waits for.
+func forgetWords(ctx context.Context, tx store.WriteTx, id, host string) error {
+	_, err := tx.Exec(ctx, store.Q("DELETE FROM provisioning WHERE port_id = ? AND host = ? AND entity = ?", id, host, wire.EntityL2))
+	return err
 }
 
 // ChangeBinding binds anew with what change makes of a binding, also to another host.
@@ -195,6 +205,11 @@ func (p *Plugin) ChangeBinding(ctx context.Context, tx store.WriteTx, id, host s
 	}
 	if err := p.unbind(ctx, tx, id, host); err != nil {
 		return b, err
+	}
+	if b.Host != host {
+		if err := forgetWords(ctx, tx, id, host); err != nil {
+			return b, err
+		}
 	}
 	if err := p.bindWaiting(ctx, tx, &cur, &n, &b); err != nil {
 		return b, err

@@ -248,7 +248,7 @@ func (b *batch) interfaces(ctx context.Context, tx store.WriteTx) error {
 			return err
 		}
 		port := b.ports[k[0]]
-		if !on || port == nil || port.HostID != k[1] || port.VIFType != model.VIFUnbound && port.VIFType != model.VIFBindingFailed {
+		if !on || port == nil || port.HostID != k[1] || bound(port.VIFType) {
 			continue
 		}
 		if err := b.Binder.Plugged(ctx, tx, k[0], k[1]); err != nil {
@@ -263,13 +263,14 @@ func (b *batch) interfaces(ctx context.Context, tx store.WriteTx) error {
 	return nil
 }
 
-// hear takes one word in, if it is the host's to say: L2 is of the port's own host, DHCP of those that serve its network.
+// hear takes one word in, if it is the host's to say: L2 is of the port's own host and of those that wait for it, DHCP of those that serve
+// its network.
 func (b *batch) hear(w word) {
 	port := b.ports[w.Id]
 	if port == nil || w.State == wire.State_PLUGGED {
 		return
 	}
-	own := w.host == port.HostID
+	own := w.host == port.HostID || slices.ContainsFunc(port.Bindings, func(b model.PortBinding) bool { return b.Host == w.host && bound(b.VIFType) })
 	if w.Entity == wire.EntityDHCP {
 		own = slices.Contains(b.serves[port.NetworkID], w.host)
 	}
@@ -284,6 +285,9 @@ func (b *batch) hear(w word) {
 	}
 	b.want[k] = standing{generation: w.Generation, state: int64(w.State), detail: w.Detail}
 }
+
+// bound tells whether a binding of this VIF type is one.
+func bound(vif string) bool { return vif != model.VIFUnbound && vif != model.VIFBindingFailed }
 
 // now is what an entity's word on a port is with this batch.
 func (b *batch) now(k slot) (standing, bool) {

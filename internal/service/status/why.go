@@ -32,11 +32,22 @@ type Explanation struct {
 	Reasons  []string `json:"reasons"`
 	Agents   []Agent  `json:"agents"`
 	Entities []Entity `json:"entities"`
+	// Bindings are the hosts that have the port or wait for it, the one that has it first.
+	Bindings []Binding `json:"bindings"`
 	// Plugged are the hosts that report an interface of the port.
 	Plugged []string `json:"plugged"`
 }
 
-// Agent is one agent of the port's host, or one that serves its DHCP.
+// Binding is a host that has the port or waits for it.
+type Binding struct {
+	Host    string `json:"host"`
+	Status  string `json:"status"`
+	VIFType string `json:"vif_type"`
+	// Wired tells whether the host has done its part for the present generation: of a host that waits, that the port can come.
+	Wired bool `json:"wired"`
+}
+
+// Agent is one agent of a host that has the port or waits for it, or one that serves its DHCP.
 type Agent struct {
 	Host         string `json:"host"`
 	AgentType    string `json:"agent_type"`
@@ -89,7 +100,7 @@ func (w *inquiry) load(ctx context.Context, tx store.Tx, id string) (err error) 
 	}
 	port := &w.port
 	w.out = Explanation{Port: port.ID, Name: port.Name, Network: port.NetworkID, Status: port.Status, AdminStateUp: port.AdminStateUp, Host: port.HostID,
-		VIFType: port.VIFType, Generation: port.Wiring, Reasons: []string{}, Agents: []Agent{}, Entities: []Entity{}, Plugged: []string{}}
+		VIFType: port.VIFType, Generation: port.Wiring, Reasons: []string{}, Agents: []Agent{}, Entities: []Entity{}, Bindings: []Binding{}, Plugged: []string{}}
 	levels, err := ml2.LevelsOf(ctx, tx, []string{id})
 	if err != nil {
 		return err
@@ -104,7 +115,7 @@ func (w *inquiry) load(ctx context.Context, tx store.Tx, id string) (err error) 
 	if err != nil {
 		return err
 	}
-	if w.seen, err = w.Plugin.Agents.OfHosts(ctx, tx, append([]string{port.HostID}, w.serves...)); err != nil {
+	if w.seen, err = w.Plugin.Agents.OfHosts(ctx, tx, append(w.hosts(), w.serves...)); err != nil {
 		return err
 	}
 	w.words = map[slot]standing{}
@@ -121,6 +132,15 @@ func (w *inquiry) load(ctx context.Context, tx store.Tx, id string) (err error) 
 		w.required = []string{wire.EntityL2} // nothing holds the port back, but somebody must say that it is wired
 	}
 	return err
+}
+
+// hosts are those that have the port or wait for it.
+func (w *inquiry) hosts() []string {
+	out := []string{w.port.HostID}
+	for _, b := range w.port.Bindings {
+		out = append(out, b.Host)
+	}
+	return out
 }
 
 func (w *inquiry) because(format string, args ...any) {
@@ -202,6 +222,7 @@ func (w *inquiry) work() {
 	if w.port.HostID != "" {
 		asked[slot{w.port.ID, wire.EntityL2, w.port.HostID}] = true
 	}
+	w.bindings()
 	if slices.Contains(w.required, wire.EntityDHCP) {
 		for _, host := range w.serves {
 			asked[slot{w.port.ID, wire.EntityDHCP, host}] = true
@@ -233,6 +254,21 @@ func (w *inquiry) work() {
 	}
 	if !w.port.AdminStateUp {
 		w.because("admin_state_up is false")
+	}
+}
+
+// bindings tells how far each host is. What a host that waits has not done keeps the port from moving, not from being ACTIVE.
+func (w *inquiry) bindings() {
+	add := func(b model.PortBinding) {
+		v, said := w.words[slot{w.port.ID, wire.EntityL2, b.Host}]
+		w.out.Bindings = append(w.out.Bindings, Binding{Host: b.Host, Status: b.Status, VIFType: b.VIFType,
+			Wired: said && v.state == int64(wire.State_DONE) && v.generation == w.port.Wiring})
+	}
+	if b, ok := w.port.Binding(); ok {
+		add(b)
+	}
+	for _, b := range w.port.Bindings {
+		add(b)
 	}
 }
 
