@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"sync"
 	"syscall"
 
@@ -44,7 +43,7 @@ func (d *Devices) Snapshot() (devices map[string]int, seen bool) {
 
 // Run follows until ctx ends, and returns nil then.
 func (d *Devices) Run(ctx context.Context) error {
-	events, err := d.open(ctx)
+	events, err := device.Listen(ctx, d.ns, unix.RTNLGRP_LINK)
 	if err != nil {
 		return fmt.Errorf("following devices: %w", err)
 	}
@@ -79,28 +78,6 @@ func ended(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
-}
-
-// open is a socket that hears of devices.
-func (d *Devices) open(ctx context.Context) (f *os.File, err error) {
-	err = netns.Do(ctx, d.ns, func(context.Context) error {
-		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
-		if err != nil {
-			return err
-		}
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 4<<20) // less room only means more lists
-		err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
-		if err == nil {
-			err = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, unix.RTNLGRP_LINK)
-		}
-		if err != nil {
-			_ = unix.Close(fd)
-			return err
-		}
-		f = os.NewFile(uintptr(fd), "rtnetlink")
-		return nil
-	})
-	return f, err
 }
 
 // list looks at all of them.

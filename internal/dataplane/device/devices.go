@@ -244,3 +244,27 @@ func Within(ctx context.Context, ns string, f func(h *netlink.Handle) error) err
 		return f(h)
 	})
 }
+
+// Listen opens a socket inside the namespace that hears what the kernel tells of the groups (unix.RTNLGRP_LINK, ...). The caller closes it.
+func Listen(ctx context.Context, ns string, groups ...int) (f *os.File, err error) {
+	err = netns.Do(ctx, ns, func(context.Context) error {
+		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 4<<20) // less room only means that more is lost, which is told
+		err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+		for _, g := range groups {
+			if err == nil {
+				err = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, g)
+			}
+		}
+		if err != nil {
+			_ = unix.Close(fd)
+			return err
+		}
+		f = os.NewFile(uintptr(fd), "rtnetlink")
+		return nil
+	})
+	return f, err
+}

@@ -1,10 +1,12 @@
 package neigh_test
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,4 +81,63 @@ func TestNeighboursConform(t *testing.T) {
 		},
 		Sequences: 3,
 	})
+}
+
+// TestFollow: what somebody fixed or took away is told, and what was learned is not.
+func TestFollow(t *testing.T) {
+	ns := fmt.Sprintf("nf%d-%d", os.Getpid(), time.Now().UnixNano()%1e9)
+	if err := netns.Create(ns); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := netns.Delete(ns); err != nil {
+			t.Errorf("cleaning up: %v", err)
+		}
+	})
+	ip(t, "-n", ns, "link", "add", "br0", "type", "bridge")
+	ip(t, "-n", ns, "link", "add", "vxlan-1", "type", "vxlan", "id", "1", "dstport", "4789", "local", "10.0.0.1", "nolearning")
+	ip(t, "-n", ns, "link", "set", "vxlan-1", "master", "br0", "up")
+	ip(t, "-n", ns, "link", "set", "br0", "up")
+	seen := make(chan neigh.Change, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := neigh.Follow(ctx, ns, func(c neigh.Change) { seen <- c }); err != nil {
+			t.Errorf("follow: %v", err)
+		}
+	})
+	defer wg.Wait()
+	defer cancel()
+	await := func(what string, want neigh.Change) {
+		t.Helper()
+		select {
+		case got := <-seen:
+			if got != want {
+				t.Errorf("%s: told %b, want %b", what, got, want)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%s: not told", what)
+		}
+	}
+	await("the start", neigh.Everything)
+	for _, s := range []struct {
+		want neigh.Change // 0: nothing is told
+		args []string
+	}{
+		{neigh.Neighbours, []string{"ip", "-n", ns, "neigh", "add", "192.0.2.1", "lladdr", "fa:16:3e:00:00:01", "dev", "br0", "nud", "permanent"}},
+		{0, []string{"ip", "-n", ns, "neigh", "add", "192.0.2.2", "lladdr", "fa:16:3e:00:00:01", "dev", "br0", "nud", "stale"}},
+		{neigh.Forwarding, []string{"bridge", "-n", ns, "fdb", "append", "00:00:00:00:00:00", "dev", "vxlan-1", "dst", "10.0.0.2"}},
+		{0, []string{"bridge", "-n", ns, "fdb", "add", "fa:16:3e:00:00:03", "dev", "vxlan-1", "master", "dynamic"}},
+		{neigh.Forwarding, []string{"bridge", "-n", ns, "fdb", "add", "fa:16:3e:00:00:01", "dev", "vxlan-1", "master", "static", "sticky"}},
+		{neigh.Forwarding, []string{"bridge", "-n", ns, "fdb", "del", "fa:16:3e:00:00:01", "dev", "vxlan-1", "master"}},
+		{neigh.Forwarding, []string{"bridge", "-n", ns, "fdb", "del", "00:00:00:00:00:00", "dev", "vxlan-1", "dst", "10.0.0.2"}},
+		{neigh.Neighbours, []string{"ip", "-n", ns, "neigh", "del", "192.0.2.1", "dev", "br0"}},
+	} {
+		if out, err := exec.Command(s.args[0], s.args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", s.args, err, out)
+		}
+		if s.want != 0 {
+			await(fmt.Sprint(s.args), s.want)
+		}
+	}
 }
