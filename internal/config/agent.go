@@ -56,18 +56,20 @@ type OVS struct {
 
 // LinuxBridge is for hosts without Open vSwitch.
 type LinuxBridge struct {
-	Interfaces Mappings `option:"physical_interface_mappings" default:"" help:"Device of each physical network that the host is connected to."`
-	Bridges    Mappings `option:"bridge_mappings" default:"" help:"Bridge of each physical network that has one already."`
+	Interfaces Mappings `option:"physical_interface_mappings" default:"" help:"Device of each physical network that the host is connected to. For a flat network it must have no addresses."`
+	Bridges    Mappings `option:"bridge_mappings" default:"" help:"Bridge of each physical network that has one already. It comes before a device of the same physical network."`
 }
 
 // BridgeVXLAN is VXLAN on hosts without Open vSwitch.
 type BridgeVXLAN struct {
 	Enabled bool       `option:"enable_vxlan" default:"true" help:"Whether the host carries VXLAN networks."`
 	LocalIP netip.Addr `option:"local_ip" default:"" help:"Address of this host's tunnel endpoint; empty: no tunnels."`
-	Group   string     `option:"vxlan_group" default:"" help:"Multicast group; empty: unicast to the endpoints that servers name."`
-	Port    int        `option:"udp_dstport" default:"4789" min:"1" max:"65535" help:"UDP port of VXLAN."`
+	Group   string     `option:"vxlan_group" default:"" help:"Accepted: no multicast group is asked, frames go to the endpoints that servers name."`
+	Port    int        `option:"udp_dstport" default:"4789" min:"1" max:"65535" help:"UDP port of VXLAN. All hosts, with Open vSwitch too, must have the same."`
+	TTL     int        `option:"ttl" default:"0" min:"0" max:"255" help:"TTL of tunnel packets; 0: the kernel's."`
+	TOS     int        `option:"tos" default:"0" min:"0" max:"255" help:"TOS of tunnel packets; 1: the inner packet's."`
 	L2Pop   bool       `option:"l2_population" default:"true" help:"Accepted: forwarding entries always come from the servers."`
-	ARP     bool       `option:"arp_responder" default:"true" help:"Answer ARP requests on the host that asks."`
+	ARP     bool       `option:"arp_responder" default:"false" help:"Answer ARP requests for ports of other hosts on the host that asks. Announcements of addresses then stay within the host: leave it off where guests hand addresses to each other."`
 }
 
 // L2 is what L2 agents have in common.

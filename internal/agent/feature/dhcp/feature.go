@@ -25,7 +25,7 @@ const Prefix = "qdhcp-"
 // Config is the host as the feature sees it.
 type Config struct {
 	Host   string
-	Bridge string // the integration bridge
+	Bridge string // the integration bridge; "" on a host without Open vSwitch
 	// Userspace says that Open vSwitch's userspace datapath carries the port: checksums must be in place.
 	Userspace bool
 	// DNS are the servers told on subnets without any (dnsmasq_dns_servers).
@@ -34,9 +34,10 @@ type Config struct {
 
 // Targets is what the feature fills.
 type Targets struct {
-	Namespaces   reconcile.Target[string, struct{}]
-	Links        reconcile.Target[link.Key, link.Veth]
-	Addresses    reconcile.Target[addr.Key, addr.Addr]
+	Namespaces reconcile.Target[string, struct{}]
+	Links      reconcile.Target[link.Key, link.Veth]
+	Addresses  reconcile.Target[addr.Key, addr.Addr]
+	// Ports is where the server's device is plugged into Open vSwitch; nil where another feature finds it by its name.
 	Ports        reconcile.Target[string, vswitch.Port]
 	Networks     reconcile.Target[string, dhcp.Network]
 	Reservations reconcile.Target[dhcp.ReservationKey, dhcp.Reservation]
@@ -176,7 +177,7 @@ func (f *Feature) syncNetwork(v agent.View, id string) error {
 	f.targets.Namespaces.Replace(owner, map[string]struct{}{ns: {}})
 	f.targets.Links.Replace(owner, map[link.Key]link.Veth{{NS: ns, Name: inner}: {
 		Peer: outer, MAC: mac.String(), MTU: int(n.GetMtu()), NoOffload: f.cfg.Userspace}})
-	f.targets.Ports.Replace(owner, map[string]vswitch.Port{outer: vswitch.System(f.cfg.Bridge, map[string]string{
+	f.plug(owner, map[string]vswitch.Port{outer: vswitch.System(f.cfg.Bridge, map[string]string{
 		"iface-id": port.GetId(), "attached-mac": mac.String(), "iface-status": "active"})})
 	server := dhcp.Network{ID: id, Namespace: ns, Interface: inner, MTU: int(n.GetMtu()), Domain: d.GetDnsDomain()}
 	addresses := map[addr.Key]addr.Addr{}
@@ -208,11 +209,17 @@ func deviceName(prefix, port string) string {
 	return prefix + port[:min(len(port), 11)]
 }
 
+func (f *Feature) plug(owner reconcile.Owner, want map[string]vswitch.Port) {
+	if f.targets.Ports != nil {
+		f.targets.Ports.Replace(owner, want)
+	}
+}
+
 func (f *Feature) withdraw(id string) {
 	owner := f.owner(netDoc(id))
 	f.targets.Networks.Replace(owner, nil)
 	f.targets.Addresses.Replace(owner, nil)
-	f.targets.Ports.Replace(owner, nil)
+	f.plug(owner, nil)
 	f.targets.Links.Replace(owner, nil)
 	f.targets.Namespaces.Replace(owner, nil)
 }
