@@ -88,14 +88,15 @@ func (g *Group) Start(s Spec) (Ref, error) {
 
 // Of is the Ref of a running process; false when there is none.
 func Of(pid int) (Ref, bool) {
-	_, start, ok := stat(pid)
+	_, _, start, ok := stat(pid)
 	return Ref{PID: pid, Start: start}, ok
 }
 
-// Alive tells whether the process runs. A zombie does not.
+// Alive tells whether the process runs. A zombie does not, unless it is only the first thread of a process whose others have not
+// ended yet: until then locks and sockets are held.
 func (r Ref) Alive() bool {
-	state, start, ok := stat(r.PID)
-	return ok && start == r.Start && state != 'Z' && state != 'X'
+	state, threads, start, ok := stat(r.PID)
+	return ok && start == r.Start && state != 'X' && (state != 'Z' || threads > 1)
 }
 
 // Signal sends sig to the process; one that is gone is not an error. The process is held by a descriptor
@@ -152,21 +153,22 @@ func (r Ref) gone(ctx context.Context, within time.Duration) bool {
 	return true
 }
 
-// stat reads state and start time of a process.
-func stat(pid int) (state byte, start uint64, ok bool) {
+// stat reads state, number of threads and start time of a process.
+func stat(pid int) (state byte, threads int, start uint64, ok bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	// The second field is the program's name in brackets, which may hold anything.
 	end := bytes.LastIndexByte(b, ')')
 	if end < 0 {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	fields := strings.Fields(string(b[end+1:]))
 	if len(fields) < 20 {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
+	threads, wrong := strconv.Atoi(fields[17])
 	start, err = strconv.ParseUint(fields[19], 10, 64)
-	return fields[0][0], start, err == nil
+	return fields[0][0], threads, start, err == nil && wrong == nil
 }

@@ -51,6 +51,24 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// TestFirstThreadGone: a process whose first thread has ended before the others is still one that holds its locks.
+func TestFirstThreadGone(t *testing.T) {
+	var g Group
+	ref := start(t, &g, `exec python3 -c 'import ctypes, threading; threading.Thread(target=threading.Event().wait).start(); ctypes.CDLL(None).pthread_exit(None)'`)
+	for state := byte(0); state != 'Z'; {
+		var ok bool
+		if state, _, _, ok = stat(ref.PID); !ok {
+			t.Fatal("the process has ended")
+		}
+	}
+	if !ref.Alive() {
+		t.Error("a process with a thread is taken for gone")
+	}
+	if err := ref.Kill(t.Context()); err != nil || ref.Alive() {
+		t.Errorf("kill: %v, alive %v", err, ref.Alive())
+	}
+}
+
 // TestReused: a process id that another process has now is not hit.
 func TestReused(t *testing.T) {
 	var g Group
