@@ -2,10 +2,9 @@ package assemble
 
 import (
 	"context"
-	"net/netip"
+	"maps"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"isospin/internal/agent"
@@ -47,6 +46,9 @@ type host struct {
 	ports      *vswitch.Ports
 	dhcp       *dhcp.Server
 
+	// lb stands in the place of all that is Open vSwitch's, on a host of Linux bridges.
+	lb *bridgeHost
+
 	bridgeStage *reconcile.Reconciler[string, vswitch.Bridge]
 	portStage   *reconcile.Reconciler[string, vswitch.Port]
 	flowStage   *reconcile.Reconciler[openflow.Key, openflow.Flow]
@@ -59,6 +61,9 @@ type host struct {
 
 // newHost makes it all and starts nothing. report takes statuses and returns when a server has them.
 func newHost(c *config.Agent, env Env, name string, report func(context.Context, []*wire.Status) error) (*host, error) {
+	if onBridges(c) {
+		return newBridgeHost(c, env, name, report)
+	}
 	h := &host{env: env}
 	var err error
 	if h.ovs, err = ovsdb.New(c.OVSDB(), ovsdb.WithClock(env.Clock), ovsdb.WithLogger(env.Log)); err != nil {
@@ -96,6 +101,9 @@ func own() netns.Own { return netns.Prefixes(dhcpfeature.Prefix) }
 
 // stages are in dependency order.
 func (h *host) stages() []reconcile.Stage {
+	if h.lb != nil {
+		return h.lb.stages(h)
+	}
 	return []reconcile.Stage{h.bridgeStage, h.nsStage, h.linkStage, h.portStage, h.addrStage, h.flowStage, h.resStage, h.netStage}
 }
 
@@ -104,13 +112,7 @@ func (h *host) features(c *config.Agent, name string) []agent.Feature {
 		LocalIP: c.OVS.LocalIP, TunnelTypes: c.L2.TunnelTypes, VXLANPort: c.L2.VXLANPort, DontFragment: c.L2.DontFragment, Checksum: c.L2.TunnelCsum},
 		l2ovs.Targets{Bridges: h.bridgeStage, Ports: h.portStage, Flows: h.flowStage}, h.watch)}
 	if slices.Contains(c.Isospin.Roles, "dhcp") {
-		var dns []netip.Addr
-		for _, text := range c.DHCPRole.DNSServers {
-			if ip, err := netip.ParseAddr(text); err == nil {
-				dns = append(dns, ip)
-			}
-		}
-		out = append(out, dhcpfeature.New(dhcpfeature.Config{Host: name, Bridge: c.OVS.IntegrationBridge, Userspace: c.OVS.DatapathType == "netdev", DNS: dns},
+		out = append(out, dhcpfeature.New(dhcpfeature.Config{Host: name, Bridge: c.OVS.IntegrationBridge, Userspace: c.OVS.DatapathType == "netdev", DNS: dnsServers(c)},
 			dhcpfeature.Targets{Namespaces: h.nsStage, Links: h.linkStage, Addresses: h.addrStage, Ports: h.portStage, Networks: h.netStage, Reservations: h.resStage}))
 	}
 	return out
@@ -118,8 +120,8 @@ func (h *host) features(c *config.Agent, name string) []agent.Feature {
 
 // parts are the host's parts in the order in which they start. The mirror and the connections end after the loop that uses them.
 func (h *host) parts() []lifecycle.Part {
-	told := func(s reconcile.Stage) func(string) {
-		return func(reason string) { s.Invalidate(reason); h.loop.Wake() }
+	if h.lb != nil {
+		return h.lb.parts(h)
 	}
 	monitor := openflow.NewMonitor(h.conn, h.env.Clock, h.env.Log, h.flows)
 	return []lifecycle.Part{
@@ -127,8 +129,8 @@ func (h *host) parts() []lifecycle.Part {
 		{Name: "flow connection", Stop: func(context.Context) error { return h.conn.Close() }},
 		{Name: "dhcp", Stop: func(context.Context) error { return h.dhcp.Close() }},
 		{Name: "ovsdb", Run: h.ovs.Run},
-		{Name: "bridges", Run: func(ctx context.Context) error { return h.bridges.Watch(ctx, told(h.bridgeStage)) }},
-		{Name: "switch ports", Run: func(ctx context.Context) error { return h.ports.Watch(ctx, told(h.portStage)) }},
+		{Name: "bridges", Run: func(ctx context.Context) error { return h.bridges.Watch(ctx, h.told(h.bridgeStage)) }},
+		{Name: "switch ports", Run: func(ctx context.Context) error { return h.ports.Watch(ctx, h.told(h.portStage)) }},
 		{Name: "switch interfaces", Run: h.interfaces.Run},
 		{Name: "loop", Run: func(ctx context.Context) error { return h.loop.Run(ctx, h.unreadable) }},
 		{Name: "interfaces", Run: h.watch.Run},
@@ -143,56 +145,21 @@ const settle = 250 * time.Millisecond
 
 // followKernel has the stages of kernel objects read back when something changed.
 func (h *host) followKernel(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var (
-		mu   sync.Mutex
-		seen netns.Kind
-		wg   sync.WaitGroup
-	)
-	defer wg.Wait()
-	defer cancel()
-	first := make(chan struct{}, 1)
-	wg.Go(func() {
-		for {
-			select {
-			case <-first:
-			case <-ctx.Done():
-				return
-			}
-			select {
-			case <-h.env.Clock.After(settle):
-			case <-ctx.Done():
-				return
-			}
-			mu.Lock()
-			kinds := seen
-			seen = 0
-			mu.Unlock()
-			h.invalidateKernel(kinds)
-		}
-	})
-	return netns.Monitor(ctx, own(), func(k netns.Kind) {
-		mu.Lock()
-		seen |= k
-		mu.Unlock()
-		select {
-		case first <- struct{}{}:
-		default:
-		}
-	})
+	return gathered(ctx, h.env.Clock, func(seen func(netns.Kind)) error { return netns.Monitor(ctx, own(), seen) }, h.invalidateKernel)
 }
 
 func (h *host) invalidateKernel(kinds netns.Kind) {
-	for _, s := range []struct {
-		kind  netns.Kind
-		stage reconcile.Stage
-	}{
-		{netns.Namespaces, h.nsStage},
-		{netns.Links | netns.Namespaces, h.linkStage},
-		{netns.Addresses | netns.Links | netns.Namespaces, h.addrStage},
-	} {
-		if kinds&s.kind != 0 {
-			s.stage.Invalidate("the kernel told of a change")
+	stages := map[reconcile.Stage]netns.Kind{
+		h.nsStage:   netns.Namespaces,
+		h.linkStage: netns.Links | netns.Namespaces,
+		h.addrStage: netns.Addresses | netns.Links | netns.Namespaces,
+	}
+	if h.lb != nil {
+		maps.Copy(stages, h.lb.followed())
+	}
+	for s, of := range stages {
+		if kinds&of != 0 {
+			s.Invalidate("the kernel told of a change")
 		}
 	}
 	h.loop.Wake()
