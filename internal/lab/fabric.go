@@ -39,6 +39,14 @@ func (s *state) hardware(h *Host, device int) net.HardwareAddr {
 	return net.HardwareAddr{0x02, id[0], id[1], id[2], byte(h.Number), byte(device)}
 }
 
+// wiresOnly are the settings of a place that is nothing but cables: it says nothing itself, and no firewall may look into its frames.
+func wiresOnly() map[string]string {
+	return map[string]string{
+		"net/ipv6/conf/all/disable_ipv6": "1", "net/ipv6/conf/default/disable_ipv6": "1",
+		"net/bridge/bridge-nf-call-iptables": "0", "net/bridge/bridge-nf-call-ip6tables": "0", "net/bridge/bridge-nf-call-arptables": "0",
+	}
+}
+
 // makeFabric makes the switch room: a namespace with a bridge for every network, and the server's way to
 // the management network. It chooses the lab's addresses while it holds a lock on the machine, so that
 // labs that come up together choose differently.
@@ -48,11 +56,7 @@ func (l *Lab) makeFabric() (*state, error) {
 		return nil, err
 	}
 	in := l.space(s, "fabric", "")
-	err = in.Create(space.Plan{Sysctl: map[string]string{
-		"net/ipv6/conf/all/disable_ipv6": "1", "net/ipv6/conf/default/disable_ipv6": "1",
-		// The fabric is cables: no firewall may look into its frames.
-		"net/bridge/bridge-nf-call-iptables": "0", "net/bridge/bridge-nf-call-ip6tables": "0", "net/bridge/bridge-nf-call-arptables": "0",
-	}})
+	err = in.Create(space.Plan{Sysctl: wiresOnly()})
 	if err != nil {
 		return nil, err
 	}

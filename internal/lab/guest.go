@@ -43,6 +43,9 @@ type Guest struct {
 	Netns string `json:"netns"`
 	// Plug is how its host holds it.
 	Plug Plug `json:"plug"`
+	// Between is set once the guest was moved: its cable ends in a place of its own, and this device there is the end of the
+	// one to its host.
+	Between string `json:"between,omitempty"`
 	// Device is the guest's id towards the API.
 	Device string `json:"device_id"`
 	// Owned: the lab made the port, and deletes it with the guest.
@@ -362,7 +365,7 @@ func (l *Lab) delete(ctx context.Context, g *Guest) error {
 	if h := s.host(g.Host); h != nil {
 		errs = append(errs, l.unplug(ctx, s, h, g))
 	}
-	errs = append(errs, in.Delete())
+	errs = append(errs, in.Delete(), l.space(s, "between", g.Name).Delete())
 	if g.PortID != "" && !s.Bare {
 		errs = append(errs, l.giveBack(ctx, s, g))
 	}

@@ -129,12 +129,17 @@ func (l *Lab) powerOff(ctx context.Context, s *state, h *Host) error {
 	}
 	for _, g := range s.Guests {
 		if g.Host == host {
-			errs = append(errs, l.endClients(ctx, s, g.Name), l.removeDevice(l.space(s, "guest", g.Name), "eth0"))
+			errs = append(errs, l.endClients(ctx, s, g.Name), l.removeDevice(l.space(s, "guest", g.Name), "eth0"), l.space(s, "between", g.Name).Delete())
 		}
 	}
 	errs = append(errs, l.space(s, "host", host).Delete(), l.record(func(s *state) {
 		h := s.host(host)
 		h.Off, h.Cut = true, nil
+		for _, g := range s.Guests {
+			if g.Host == host {
+				g.Between = ""
+			}
+		}
 		for name := range s.Procs {
 			if ofHost(name, host) {
 				delete(s.Procs, name)

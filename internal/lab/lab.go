@@ -147,6 +147,8 @@ func (l *Lab) space(s *state, kind, name string) space.Space {
 	switch kind {
 	case "fabric":
 		return space.Space{Name: s.Name + "-fabric"}
+	case "between": // a guest that was moved, and its host; the network namespace is all of it
+		return space.Space{Name: s.Name + "-nic-" + name}
 	case "guest":
 		return space.Space{Name: s.Name + "-vm-" + name, Mount: l.path("run", "vm-"+name)}
 	default:

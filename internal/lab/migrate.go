@@ -8,12 +8,13 @@ import (
 
 	"isospin/internal/lab/cable"
 	"isospin/internal/lab/cloud"
+	"isospin/internal/lab/space"
 )
 
-// Migrate moves a guest to another host while it runs: its connections live on. The port gets a second
-// binding there, which becomes the active one with the move, as in Nova's live migration; an API without
-// bindings gets the new host_id. The cable itself is moved, so that eth0 keeps addresses and routes; the
-// guest then announces itself, as QEMU does.
+// Migrate moves a guest to another host while it runs: its connections live on. The order is Nova's: the port
+// gets a second binding, the new host is plugged and says that it could take the guest, then the binding becomes
+// the active one and the guest's cable goes there, it announces itself as QEMU does, and the old host is cleaned.
+// An API without bindings gets the new host_id instead. What fails before the guest has left leaves it where it was.
 func (l *Lab) Migrate(ctx context.Context, name, to string) (*Guest, error) {
 	s, target, err := l.host(to)
 	if err != nil {
@@ -31,89 +32,189 @@ func (l *Lab) Migrate(ctx context.Context, name, to string) (*Guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	plug, several, err := l.prepare(ctx, api, g, to)
-	if err != nil {
-		return nil, err
+	m := &migration{Lab: l, s: s, api: api, was: g, source: source, target: target}
+	defer m.close()
+	if err := m.prepare(ctx); err != nil {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+		defer cancel()
+		return nil, errors.Join(fmt.Errorf("migrate %s: %w", name, err), m.undo(after))
 	}
-	if err := l.carry(ctx, s, source, target, g, plug); err != nil {
-		return nil, err
+	if err := m.leave(ctx); err != nil {
+		return nil, fmt.Errorf("migrate %s: %w", name, err)
 	}
-	moved := *g
-	moved.Host, moved.Plug = to, plug
-	// From here on the guest is at its new host, whatever the API says next.
-	if err := l.record(func(s *state) { s.Guests[name] = &moved }); err != nil {
-		return nil, err
-	}
-	if several {
-		if err := api.Activate(ctx, g.PortID, to); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := api.WaitActive(ctx, g.PortID, time.Minute); err != nil {
-		return nil, err
-	}
-	guest, err := cable.Open(l.space(s, "guest", name).NetPath())
-	if err != nil {
-		return nil, err
-	}
-	defer guest.Close()
-	err = guest.Announce("eth0")
-	if several {
-		err = errors.Join(err, api.DropBinding(ctx, g.PortID, source.Name))
-	}
-	return &moved, err
+	return m.now, m.settle(ctx)
 }
 
-// prepare binds the port to the new host, besides the old one where the API can.
-func (l *Lab) prepare(ctx context.Context, api *cloud.Client, g *Guest, to string) (Plug, bool, error) {
-	port, err := api.Port(ctx, g.PortID)
-	if err != nil {
-		return Plug{}, false, err
+// migration is one Migrate at work.
+type migration struct {
+	*Lab
+	s              *state
+	api            *cloud.Client
+	was, now       *Guest
+	source, target *Host
+
+	several                  bool // the API has bindings, and the port one more by us
+	guest, between, old, new *cable.Place
+}
+
+func (m *migration) close() {
+	for _, p := range []*cable.Place{m.guest, m.between, m.old, m.new} {
+		if p != nil {
+			p.Close()
+		}
 	}
-	network, err := api.Network(ctx, port.Network)
+}
+
+// prepare does all that can be done while the guest is where it is.
+func (m *migration) prepare(ctx context.Context) error {
+	plug, err := m.bind(ctx)
 	if err != nil {
-		return Plug{}, false, err
+		return err
 	}
-	b, several, err := api.AddBinding(ctx, g.PortID, to)
+	moved := *m.was
+	moved.Host, moved.Plug, moved.Between = m.target.Name, plug, fmt.Sprintf("host%d", m.target.Number)
+	m.now = &moved
+	if err := m.open(); err != nil {
+		return err
+	}
+	if err := m.new.Remove(plug.Device); err != nil {
+		return err
+	}
+	if err := m.between.Remove(moved.Between); err != nil {
+		return err
+	}
+	if err := cable.Pair(cable.End{In: m.new, Name: plug.Device}, cable.End{In: m.between, Name: moved.Between}, plug.MTU); err != nil {
+		return err
+	}
+	if err := m.attach(ctx, m.s, m.target, m.now, m.new); err != nil {
+		return err
+	}
+	if !m.several {
+		return nil
+	}
+	_, err = m.api.WaitWired(ctx, m.was.PortID, m.target.Name, time.Minute)
+	return err
+}
+
+// bind binds the port to the new host, besides the old one where the API can.
+func (m *migration) bind(ctx context.Context) (Plug, error) {
+	id, to := m.was.PortID, m.target.Name
+	port, err := m.api.Port(ctx, id)
 	if err != nil {
-		return Plug{}, false, err
+		return Plug{}, err
 	}
+	network, err := m.api.Network(ctx, port.Network)
+	if err != nil {
+		return Plug{}, err
+	}
+	b, several, err := m.api.AddBinding(ctx, id, to)
+	if err != nil {
+		return Plug{}, err
+	}
+	m.several = several
 	if several {
 		port.VIFType, port.VIFDetails = b.VIFType, b.VIFDetails
-	} else if port, err = api.Move(ctx, g.PortID, to); err != nil {
-		return Plug{}, false, err
+	} else if port, err = m.api.Move(ctx, id, to); err != nil {
+		return Plug{}, err
 	}
 	if port.VIFType != "ovs" && port.VIFType != "bridge" {
-		err = fmt.Errorf("port %s cannot be bound to host %s: vif_type is %q", port.ID, to, port.VIFType)
-		if several {
-			err = errors.Join(err, api.DropBinding(ctx, g.PortID, to))
-		}
-		return Plug{}, false, err
+		return Plug{}, fmt.Errorf("port %s cannot be bound to host %s: vif_type is %q", id, to, port.VIFType)
 	}
-	return plugOf(port, network), several, nil
+	return plugOf(port, network), nil
 }
 
-// carry moves the host's end of a guest's cable.
-func (l *Lab) carry(ctx context.Context, s *state, from, to *Host, g *Guest, plug Plug) error {
-	old, err := cable.Open(l.space(s, "host", from.Name).NetPath())
-	if err != nil {
-		return err
-	}
-	defer old.Close()
-	host, err := cable.Open(l.space(s, "host", to.Name).NetPath())
-	if err != nil {
-		return err
-	}
-	defer host.Close()
-	if g.Plug.Type == "ovs" {
-		if err := l.vsctl(ctx, s, from, "--", "--if-exists", "del-port", g.Plug.Bridge, g.Plug.Device); err != nil {
+// open opens the places, and makes the one between guest and hosts if the guest was never moved. In it a bridge holds
+// the guest's cable and that to its host: a guest of QEMU's has a device on each host, one of which it speaks through.
+func (m *migration) open() (err error) {
+	in := m.space(m.s, "between", m.was.Name)
+	if !in.Exists() {
+		if err := in.Create(space.Plan{Sysctl: wiresOnly()}); err != nil {
 			return err
 		}
 	}
-	if err := old.Send(g.Plug.Device, host); err != nil {
+	for _, p := range []struct {
+		at   **cable.Place
+		path string
+	}{
+		{&m.between, in.NetPath()}, {&m.guest, m.space(m.s, "guest", m.was.Name).NetPath()},
+		{&m.old, m.space(m.s, "host", m.source.Name).NetPath()}, {&m.new, m.space(m.s, "host", m.target.Name).NetPath()},
+	} {
+		if *p.at, err = cable.Open(p.path); err != nil {
+			return err
+		}
+	}
+	return m.between.Bridge("nic")
+}
+
+// undo takes back what prepare did.
+func (m *migration) undo(ctx context.Context) error {
+	var errs []error
+	if m.now != nil && m.new != nil {
+		errs = append(errs, m.unplug(ctx, m.s, m.target, m.now))
+	}
+	if m.was.Between == "" {
+		errs = append(errs, m.space(m.s, "between", m.was.Name).Delete())
+	}
+	if m.several {
+		errs = append(errs, m.api.DropBinding(ctx, m.was.PortID, m.target.Name))
+	}
+	return errors.Join(errs...)
+}
+
+// leave is the moment of the move.
+func (m *migration) leave(ctx context.Context) error {
+	if m.several {
+		if err := m.api.Activate(ctx, m.was.PortID, m.target.Name); err != nil {
+			return errors.Join(err, m.undo(ctx))
+		}
+	}
+	if err := m.swap(ctx); err != nil {
 		return err
 	}
-	moved := *g
-	moved.Plug = plug
-	return l.attach(ctx, s, to, &moved, host)
+	// From here on the guest is at its new host, whatever the API says next.
+	err := m.guest.Announce("eth0")
+	return errors.Join(err, m.record(func(s *state) { s.Guests[m.now.Name] = m.now }))
+}
+
+// swap changes the cable. The first time its end comes from the host into the place between.
+func (m *migration) swap(ctx context.Context) error {
+	device := m.was.Plug.Device
+	if m.was.Between != "" {
+		if err := m.between.Leave(m.was.Between); err != nil {
+			return err
+		}
+		return m.between.Join(m.now.Between, "nic")
+	}
+	if err := m.between.Join(m.now.Between, "nic"); err != nil {
+		return err
+	}
+	if err := m.unhook(ctx); err != nil {
+		return err
+	}
+	if err := m.old.Send(device, m.between); err != nil {
+		return err
+	}
+	return m.between.Join(device, "nic")
+}
+
+// unhook takes the device out of the old host's switch.
+func (m *migration) unhook(ctx context.Context) error {
+	if m.was.Plug.Type != "ovs" {
+		return nil
+	}
+	return m.vsctl(ctx, m.s, m.source, "--", "--if-exists", "del-port", m.was.Plug.Bridge, m.was.Plug.Device)
+}
+
+// settle waits for the new host's word and cleans the old one.
+func (m *migration) settle(ctx context.Context) error {
+	var errs []error
+	if m.was.Between != "" {
+		errs = append(errs, m.unhook(ctx), m.between.Remove(m.was.Between))
+	}
+	_, err := m.api.WaitActive(ctx, m.was.PortID, time.Minute)
+	errs = append(errs, err)
+	if m.several {
+		errs = append(errs, m.api.DropBinding(ctx, m.was.PortID, m.source.Name))
+	}
+	return errors.Join(errs...)
 }

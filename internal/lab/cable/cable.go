@@ -117,6 +117,11 @@ func (p *Place) Join(name, bridge string) error {
 	return nil
 }
 
+// Leave takes a device out of its bridge.
+func (p *Place) Leave(name string) error {
+	return p.each(name, "leave its bridge", p.nl.LinkSetNoMaster)
+}
+
 // Up brings a device up.
 func (p *Place) Up(name string) error { return p.each(name, "up", p.nl.LinkSetUp) }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
@@ -163,6 +164,47 @@ func (c *Client) AddBinding(ctx context.Context, id, host string) (Binding, bool
 		return Binding{}, false, fmt.Errorf("bind port %s to host %s too: %w", id, host, err)
 	}
 	return body.Binding, true, nil
+}
+
+// WaitWired returns once a host that waits for a port could take it, as Nova waits for network-vif-plugged before a guest leaves. False: the
+// API does not tell.
+func (c *Client) WaitWired(ctx context.Context, id, host string, within time.Duration) (bool, error) {
+	limit := time.NewTimer(within)
+	defer limit.Stop()
+	for pause := 2 * time.Millisecond; ; pause = min(pause*3/2, 50*time.Millisecond) {
+		var why struct {
+			Bindings []struct {
+				Host  string `json:"host"`
+				Wired bool   `json:"wired"`
+			} `json:"bindings"`
+			Entities []struct {
+				Host   string `json:"host"`
+				State  string `json:"state"`
+				Detail string `json:"detail"`
+			} `json:"entities"`
+		}
+		if _, err := c.api.Get(ctx, c.api.Endpoint+"isospin/why/port/"+id, &why, nil); err != nil {
+			return false, ctx.Err()
+		}
+		last := "nothing"
+		for _, e := range why.Entities {
+			if e.Host == host {
+				last = e.State + " " + e.Detail
+			}
+		}
+		for _, b := range why.Bindings {
+			if b.Host == host && b.Wired {
+				return true, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-limit.C:
+			return false, fmt.Errorf("host %s is not ready for port %s after %s, it says %s: %w", host, id, within, last, ErrTimeout)
+		case <-time.After(pause):
+		}
+	}
 }
 
 // Activate makes a host's binding the active one.
