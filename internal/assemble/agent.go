@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"isospin/internal/agent"
 	"isospin/internal/agent/link"
 	"isospin/internal/config"
 	"isospin/internal/lifecycle"
@@ -23,33 +24,51 @@ type Agent struct {
 	cfg   *config.Agent
 	env   Env
 	host  *host
+	state *condition
 	link  *link.Link
 	parts []lifecycle.Part
 }
 
 // NewAgent makes the agent of an enrolled host. dial replaces TCP for a server in the same process.
-func NewAgent(c *config.Agent, env Env, e wire.Enrolment, dial func(context.Context, string) (net.Conn, error)) (*Agent, error) {
-	if len(c.Isospin.Servers) > 0 {
-		e.Servers = c.Isospin.Servers
+//
+// renew is asked for the enrolment as it is now; nil for one that never changes.
+func NewAgent(c *config.Agent, env Env, e wire.Enrolment, renew func() (wire.Enrolment, error), dial func(context.Context, string) (net.Conn, error)) (*Agent, error) {
+	configured := func(e wire.Enrolment) wire.Enrolment {
+		if len(c.Isospin.Servers) > 0 {
+			e.Servers = c.Isospin.Servers
+		}
+		return e
+	}
+	e = configured(e)
+	if read := renew; read != nil {
+		renew = func() (wire.Enrolment, error) {
+			e, err := read()
+			return configured(e), err
+		}
 	}
 	a := &Agent{cfg: c, env: env}
 	facts, err := a.facts(e.Host)
 	if err != nil {
 		return nil, err
 	}
-	if a.link, err = link.New(link.Options{Enrolment: e, Facts: facts, Clock: env.Clock, IDs: env.IDs, Log: env.Log, Dial: dial}); err != nil {
+	if a.link, err = link.New(link.Options{Enrolment: e, Renew: renew, Facts: facts, Clock: env.Clock, IDs: env.IDs, Log: env.Log, Dial: dial}); err != nil {
 		return nil, err
 	}
 	if a.host, err = newHost(c, env, e.Host, a.link.Report); err != nil {
 		return nil, err
 	}
+	a.state = newCondition(env.Clock, facts, a.link.SetFacts)
+	a.host.loop.Troubled = func(rs []agent.Reason) { a.state.set(forPeople(rs, a.away())) }
 	a.register()
-	a.parts = append(a.host.parts(), lifecycle.Part{Name: "session", Run: a.session})
+	a.parts = append(a.host.parts(), lifecycle.Part{Name: "condition", Run: a.state.run}, lifecycle.Part{Name: "session", Run: a.session})
 	return a, nil
 }
 
 // Parts are the agent's parts in the order in which they start.
 func (a *Agent) Parts() []lifecycle.Part { return a.parts }
+
+// away says why the Open vSwitch database is not there; nil when it is.
+func (a *Agent) away() error { return switchReady(a.host.ovs, a.cfg.OVSDB()) }
 
 // facts are what the host says of itself: the agents that clients of the agents API know.
 func (a *Agent) facts(host string) (*wire.Facts, error) {
@@ -63,7 +82,7 @@ func (a *Agent) facts(host string) (*wire.Facts, error) {
 	l2, err := json.Marshal(map[string]any{
 		"bridge_mappings": c.OVS.BridgeMappings, "tunneling_ip": tunnelIP, "tunnel_types": types, "integration_bridge": c.OVS.IntegrationBridge,
 		"datapath_type": c.OVS.DatapathType, "l2_population": true, "arp_responder_enabled": true, "extensions": c.L2.Extensions,
-		"ovs_hybrid_plug": false, "in_distributed_mode": false, "enable_distributed_routing": false, "devices": 0,
+		"ovs_hybrid_plug": false, "in_distributed_mode": false, "enable_distributed_routing": false, "devices": 0, reasonsKey: []string{},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("facts of the Open vSwitch agent: %w", err)
@@ -72,7 +91,7 @@ func (a *Agent) facts(host string) (*wire.Facts, error) {
 		{AgentType: "Open vSwitch agent", Binary: "neutron-openvswitch-agent", Topic: "N/A", Configurations: l2, StartedAt: started}}}
 	if slices.Contains(c.Isospin.Roles, "dhcp") {
 		conf, err := json.Marshal(map[string]any{"dhcp_driver": "isospin", "dhcp_lease_duration": c.DHCP.LeaseSeconds, "log_agent_heartbeats": false,
-			"notifies_port_ready": true, "networks": 0, "subnets": 0, "ports": 0})
+			"notifies_port_ready": true, "networks": 0, "subnets": 0, "ports": 0, reasonsKey: []string{}})
 		if err != nil {
 			return nil, fmt.Errorf("facts of the DHCP agent: %w", err)
 		}
@@ -131,7 +150,8 @@ func (a *Agent) register() {
 			return float64(stats().PendingPuts + stats().PendingDrops)
 		})
 	}
-	a.env.Health.Add("open vswitch", a.host.ovs.Ready)
+	a.env.Health.Add("open vswitch", func(context.Context) error { return a.away() })
+	a.env.Health.Add("host", a.state.ready)
 	a.env.Health.Add("session", func(context.Context) error {
 		if st := a.link.State(); !st.Connected {
 			return fmt.Errorf("no session: %w", st.Err)
@@ -203,7 +223,7 @@ func RunAgent(ctx context.Context, c *config.Agent, env Env) error {
 	if err := stateDir(c.State.Dir); err != nil {
 		return err
 	}
-	a, err := NewAgent(c, env, e, nil)
+	a, err := NewAgent(c, env, e, func() (wire.Enrolment, error) { return ReadEnrolment(c.Isospin.Enrolment) }, nil)
 	if err != nil {
 		return err
 	}

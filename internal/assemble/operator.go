@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ type Status struct {
 	Agents   []AgentStatus     `json:"agents"`
 	// Ports counts ports by status; Troubled are bound ports that are not ACTIVE, the first hundred.
 	Ports    map[string]int64 `json:"ports"`
-	Troubled []string         `json:"troubled"`
+	Troubled []TroubledPort   `json:"troubled"`
 	// Parked are tasks that were given up, with the reason.
 	Parked []string `json:"parked"`
 }
@@ -42,7 +43,20 @@ type AgentStatus struct {
 	AgentType string `json:"agent_type"`
 	Alive     bool   `json:"alive"`
 	AdminUp   bool   `json:"admin_state_up"`
+	// Reasons are what keeps the host from being as it should be, in its own words.
+	Reasons []string `json:"reasons"`
 }
+
+// TroubledPort is a bound port that is not ACTIVE.
+type TroubledPort struct {
+	ID   string `json:"id"`
+	Host string `json:"host"`
+	// Reasons are why, as far as they were asked for: of the first twenty ports.
+	Reasons []string `json:"reasons"`
+}
+
+// explained is of how many troubled ports the status says why.
+const explained = 20
 
 // Print writes the status for people, tab separated.
 func (s Status) Print(w io.Writer) {
@@ -65,16 +79,39 @@ func (s Status) Print(w io.Writer) {
 		}
 		say("%s\t%s, %s", a.Host, a.AgentType, state)
 	}
+	for host, reasons := range s.reasons() {
+		for _, r := range reasons {
+			say("%s\tNOT WELL: %s", host, r)
+		}
+	}
 	for _, st := range []string{"ACTIVE", "BUILD", "DOWN", "ERROR"} {
 		if n := s.Ports[st]; n > 0 {
 			say("ports %s\t%d", st, n)
 		}
 	}
-	for _, id := range s.Troubled {
-		say("bound, not ACTIVE\t%s (isospin why port %s)", id, id)
+	for _, p := range s.Troubled {
+		why := "isospin why port " + p.ID
+		if len(p.Reasons) > 0 {
+			why = strings.Join(p.Reasons, "; ")
+		}
+		say("bound, not ACTIVE\t%s on %s: %s", p.ID, p.Host, why)
 	}
 	for _, t := range s.Parked {
 		say("given up\t%s", t)
+	}
+}
+
+// reasons are the hosts' words in the order of their names, once although each of a host's agents says them.
+func (s Status) reasons() iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) {
+		for i, a := range s.Agents {
+			if i > 0 && s.Agents[i-1].Host == a.Host && slices.Equal(s.Agents[i-1].Reasons, a.Reasons) {
+				continue
+			}
+			if !yield(a.Host, a.Reasons) {
+				return
+			}
+		}
 	}
 }
 
@@ -111,6 +148,14 @@ func (y Why) Print(w io.Writer) {
 		}
 		say("  %s on %s: %s, generation %d %s", x.Entity, x.Host, x.State, x.Generation, x.Detail)
 	}
+	for i, a := range e.Agents {
+		if i > 0 && e.Agents[i-1].Host == a.Host && slices.Equal(e.Agents[i-1].Reasons, a.Reasons) {
+			continue
+		}
+		for _, r := range a.Reasons {
+			say("  host %s is not well: %s", a.Host, r)
+		}
+	}
 	if len(e.Reasons) == 0 {
 		say("  everybody has done his part")
 	}
@@ -138,7 +183,7 @@ func (s *Server) operators(m *Mux) {
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	st := Status{Server: s.cfg.Host.Host, API: s.Address(), Sessions: s.SessionAddress(), Database: s.store.Dialect().Name(),
-		Unready: s.env.Health.Unready(r.Context()), Ports: map[string]int64{}, Troubled: []string{}, Parked: []string{}}
+		Unready: s.env.Health.Unready(r.Context()), Ports: map[string]int64{}, Troubled: []TroubledPort{}, Parked: []string{}}
 	if err := s.gather(r.Context(), &st); err != nil {
 		s.env.Log.Error("status could not be gathered", "err", err)
 		auth.WriteError(w, http.StatusInternalServerError, "Internal Server Error", "The status could not be gathered.")
@@ -165,7 +210,7 @@ func (s *Server) gather(ctx context.Context, st *Status) error {
 		}
 		st.Agents = []AgentStatus{}
 		for _, a := range all {
-			st.Agents = append(st.Agents, AgentStatus{Host: a.Host, AgentType: a.AgentType, Alive: a.Alive, AdminUp: a.AdminStateUp})
+			st.Agents = append(st.Agents, AgentStatus{Host: a.Host, AgentType: a.AgentType, Alive: a.Alive, AdminUp: a.AdminStateUp, Reasons: reasonsOf(a.Configurations)})
 		}
 		slices.SortFunc(st.Agents, func(a, b AgentStatus) int {
 			return strings.Compare(a.Host+"\x00"+a.AgentType, b.Host+"\x00"+b.AgentType)
@@ -180,11 +225,28 @@ func (s *Server) gather(ctx context.Context, st *Status) error {
 		if err != nil {
 			return err
 		}
-		return store.Each(ctx, tx, store.Q("SELECT id FROM ports WHERE host <> '' AND status <> 'ACTIVE' ORDER BY id LIMIT 100"), func(scan func(...any) error) error {
-			var id string
-			err := scan(&id)
-			st.Troubled = append(st.Troubled, id)
-			return err
-		})
+		return s.troubled(ctx, tx, st)
 	})
+}
+
+// troubled finds the ports that somebody waits for, and asks of the first of them why.
+func (s *Server) troubled(ctx context.Context, tx store.Tx, st *Status) error {
+	q := store.Q("SELECT id, host FROM ports WHERE host <> '' AND status <> 'ACTIVE' ORDER BY id LIMIT 100")
+	err := store.Each(ctx, tx, q, func(scan func(...any) error) error {
+		p := TroubledPort{Reasons: []string{}}
+		err := scan(&p.ID, &p.Host)
+		st.Troubled = append(st.Troubled, p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range st.Troubled[:min(explained, len(st.Troubled))] {
+		e, err := s.core.Status.Why(ctx, tx, st.Troubled[i].ID)
+		if err != nil {
+			return err
+		}
+		st.Troubled[i].Reasons = e.Reasons
+	}
+	return nil
 }

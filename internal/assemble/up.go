@@ -99,7 +99,7 @@ func (s *Server) ownAgent(ctx context.Context, ac *config.Agent) (*Agent, error)
 	if err := stateDir(ac.State.Dir); err != nil {
 		return nil, err
 	}
-	return NewAgent(ac, s.env, e, nil)
+	return NewAgent(ac, s.env, e, nil, nil)
 }
 
 // place is the URL of a listener for people to copy; nobody can copy "all addresses".

@@ -5,10 +5,7 @@ package link
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -40,6 +37,9 @@ type Handler interface {
 // Options is what a Link is made of.
 type Options struct {
 	Enrolment wire.Enrolment
+	// Renew, if set, is asked before each attempt for the enrolment as it is now: an operator may have enrolled the host anew, or
+	// named other servers. One of another host, or that cannot be read, is told once and not used.
+	Renew func() (wire.Enrolment, error)
 	// Facts are what the host says of itself at first; see SetFacts.
 	Facts *wire.Facts
 	Clock clock.Clock
@@ -55,7 +55,8 @@ type Options struct {
 // Link is one host's session, again and again. All methods are safe for concurrent use.
 type Link struct {
 	o     Options
-	creds *tls.Config
+	host  string
+	renew renewal
 
 	mu      sync.Mutex
 	facts   *wire.Facts
@@ -92,24 +93,15 @@ func New(o Options) (*Link, error) {
 	if o.Facts == nil {
 		o.Facts = &wire.Facts{}
 	}
-	pair, err := tls.X509KeyPair([]byte(o.Enrolment.Certificate), []byte(o.Enrolment.Key))
+	creds, err := credentialsOf(o.Enrolment)
 	if err != nil {
-		return nil, fmt.Errorf("enrolment of host %s: %w", o.Enrolment.Host, err)
+		return nil, err
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM([]byte(o.Enrolment.CA)) {
-		return nil, fmt.Errorf("enrolment of host %s: no certificate of an authority in it", o.Enrolment.Host)
-	}
-	if len(o.Enrolment.Servers) == 0 {
-		return nil, fmt.Errorf("enrolment of host %s: it names no server", o.Enrolment.Host)
-	}
-	return &Link{o: o, facts: o.Facts, wake: make(chan struct{}, 1), creds: &tls.Config{
-		Certificates: []tls.Certificate{pair}, RootCAs: roots, ServerName: wire.ServerName, MinVersion: tls.VersionTLS13,
-	}}, nil
+	return &Link{o: o, host: o.Enrolment.Host, facts: o.Facts, wake: make(chan struct{}, 1), renew: renewal{enrolment: o.Enrolment, creds: creds}}, nil
 }
 
 // Host is the name that the enrolment is for.
-func (l *Link) Host() string { return l.o.Enrolment.Host }
+func (l *Link) Host() string { return l.host }
 
 // State is how the link stands now.
 func (l *Link) State() State {
@@ -195,10 +187,11 @@ func (l *Link) nudge() {
 // Run keeps a session open until ctx ends, and returns ctx's error. A server that refuses the host is asked again
 // too, with the longest pause: an operator may enrol the host anew.
 func (l *Link) Run(ctx context.Context, h Handler) error {
-	servers := l.o.Enrolment.Servers
-	next := int(l.o.IDs.Uint64() % uint64(len(servers)))
+	next := int(l.o.IDs.Uint64() % uint64(len(l.renew.enrolment.Servers)))
 	wait := l.o.FirstWait
 	for ctx.Err() == nil {
+		l.look()
+		servers := l.renew.enrolment.Servers
 		opened, err := l.session(ctx, servers[next%len(servers)], h)
 		if ctx.Err() != nil {
 			break

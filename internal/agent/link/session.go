@@ -61,7 +61,7 @@ func (l *Link) session(ctx context.Context, server string, h Handler) (opened bo
 // dial prepares a connection, which the first message opens.
 func (l *Link) dial(server string) (*grpc.ClientConn, error) {
 	opts := []grpc.DialOption{
-		grpc.WithTransportCredentials(credentials.NewTLS(l.creds)),
+		grpc.WithTransportCredentials(credentials.NewTLS(l.renew.creds)),
 		// A cut network answers nothing and closes nothing: after this the session counts as ended.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithNoProxy(),

@@ -335,10 +335,17 @@ func (b *batch) save(ctx context.Context, tx store.WriteTx) error {
 func (b *batch) judge(ctx context.Context, tx store.WriteTx, port *model.Port) error {
 	want := port.Status
 	l2, ok := b.now(slot{port: port.ID, entity: wire.EntityL2, host: port.HostID})
+	mirror, spoken := b.now(slot{port: port.ID, entity: wire.EntityMirror, host: port.HostID})
 	switch {
-	case !ok || port.HostID == "":
+	case port.HostID == "":
+		return nil
+	case spoken && mirror.state == int64(wire.State_FAILED): // the host does not know the port as it is now, and has cut it off
+		want = model.StatusDown
+	case !ok:
 		return nil
 	case l2.state == int64(wire.State_UNPLUGGED):
+		want = model.StatusDown
+	case l2.state == int64(wire.State_FAILED) && l2.generation == port.Wiring: // it stands too long to be mended by the host alone
 		want = model.StatusDown
 	case l2.state != int64(wire.State_DONE) || l2.generation != port.Wiring:
 		return nil

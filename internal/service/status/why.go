@@ -45,6 +45,8 @@ type Agent struct {
 	Alive        bool   `json:"alive"`
 	AdminStateUp bool   `json:"admin_state_up"`
 	Heard        string `json:"heartbeat_timestamp"`
+	// Reasons are what keeps the host from being as it should be, in its own words; they may be the port's or not.
+	Reasons []string `json:"reasons"`
 }
 
 // Entity is one part of the work and what its host said of it.
@@ -198,7 +200,7 @@ func (w *inquiry) work() {
 			entity = wire.EntityDHCP
 		}
 		alive[[2]string{entity, s.Host}] = alive[[2]string{entity, s.Host}] || s.Alive
-		w.out.Agents = append(w.out.Agents, Agent{Host: s.Host, AgentType: s.AgentType, Alive: s.Alive, AdminStateUp: s.AdminStateUp, Heard: model.AgentStamp(s.Heard)})
+		w.out.Agents = append(w.out.Agents, Agent{Host: s.Host, AgentType: s.AgentType, Alive: s.Alive, AdminStateUp: s.AdminStateUp, Heard: model.AgentStamp(s.Heard), Reasons: reasons(s.Configurations)})
 	}
 	asked := map[slot]bool{}
 	if w.port.HostID != "" {
@@ -229,6 +231,9 @@ func (w *inquiry) work() {
 	if !w.out.Bound || w.port.Status == model.StatusActive {
 		return
 	}
+	if v := w.words[slot{w.port.ID, wire.EntityMirror, w.port.HostID}]; v.state == int64(wire.State_FAILED) {
+		w.because("host %s cannot read the port's document: %s", w.port.HostID, v.detail)
+	}
 	for _, e := range w.out.Entities {
 		if e.Required && !e.Done && !(e.Entity == wire.EntityDHCP && anyDHCP) {
 			w.lacks(e)
@@ -237,6 +242,18 @@ func (w *inquiry) work() {
 	if !w.port.AdminStateUp {
 		w.because("admin_state_up is false")
 	}
+}
+
+// reasons are what an agent says of itself under "reasons"; agents that say nothing have none.
+func reasons(configurations map[string]any) []string {
+	out := []string{}
+	list, _ := configurations["reasons"].([]any)
+	for _, v := range list {
+		if text, ok := v.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // rank puts L2 first, without which nothing works.
