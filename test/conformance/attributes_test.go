@@ -119,11 +119,17 @@ func TestVLANTransparency(t *testing.T) {
 	})
 	t.Run("no driver", func(t *testing.T) {
 		start(t, map[string]string{"DEFAULT/vlan_transparent": "true", "DEFAULT/vlan_qinq": "true"}).Run(t, rig.Vars{}, []rig.Step{
-			{As: "M", Do: "POST /networks", Body: ask, Want: "400 VlanTransparencyDriverError"},
+			{As: "A", Do: "POST /networks", Body: `{"network": {"vlan_transparent": true, "provider:network_type": "flat", "provider:physical_network": "public"}}`,
+				Want: "400 VlanTransparencyDriverError"},
 			{As: "M", Do: "POST /networks", Body: `{"network": {"qinq": true}}`, Want: "400 VlanQinqDriverError"},
 			{As: "M", Do: "POST /networks", Body: `{"network": {"qinq": true, "vlan_transparent": true}}`, Want: "400"},
 			{As: "M", Do: "POST /networks", Body: `{"network": {}}`, Want: "201", Has: "network.vlan_transparent = false\nnetwork.qinq = false"},
 			{As: "M", Do: "GET /networks?vlan_transparent=false&qinq=false", Want: "200", Has: "networks.# = 1"},
+		})
+	})
+	t.Run("openvswitch", func(t *testing.T) {
+		start(t, map[string]string{"DEFAULT/vlan_transparent": "true"}).Run(t, rig.Vars{}, []rig.Step{
+			{As: "M", Do: "POST /networks", Body: ask, Want: "201", Has: "network.vlan_transparent = true"},
 		})
 	})
 	t.Run("linuxbridge", func(t *testing.T) {

@@ -17,7 +17,7 @@ type Driver struct {
 	vifType   string
 	mappings  string // the configuration in which the agent says which physical networks it reaches
 	details   func(conf map[string]any) map[string]any
-	tags      bool // frames with tags of guests pass
+	flatTags  bool // frames with tags of guests pass where a network is untagged on its wire
 }
 
 // OpenVSwitch binds to the Open vSwitch agent.
@@ -39,7 +39,7 @@ func OpenVSwitch() Driver {
 
 // LinuxBridge binds to the Linux bridge agent.
 func LinuxBridge() Driver {
-	return Driver{name: "linuxbridge", agentType: model.AgentLinuxBridge, vifType: model.VIFBridge, mappings: "interface_mappings", tags: true,
+	return Driver{name: "linuxbridge", agentType: model.AgentLinuxBridge, vifType: model.VIFBridge, mappings: "interface_mappings", flatTags: true,
 		details: func(map[string]any) map[string]any {
 			return map[string]any{"port_filter": true, "connectivity": "l2"}
 		}}
@@ -102,8 +102,12 @@ func texts(conf map[string]any, name string) []string {
 	return out
 }
 
-// CarriesTags is true of Linux bridges, which look at no tags; Open vSwitch's flows take a tag for that of a segment.
-func (d Driver) CarriesTags(model.Network) bool { return d.tags }
+// CarriesTags is true of Linux bridges, which look at no tags, and of the flows of Open vSwitch but on flat networks: there a guest's tag would be that of
+// another network's segment.
+func (d Driver) CarriesTags(n model.Network) bool {
+	flat := func(a model.ProviderAttributes) bool { return a.NetworkType != nil && *a.NetworkType == model.TypeFlat }
+	return d.flatTags || !slices.ContainsFunc(n.Segments, flat) && (n.ProviderAttributes == nil || !flat(*n.ProviderAttributes))
+}
 
 // CarriesQinQ is true of neither.
 func (d Driver) CarriesQinQ(model.Network) bool { return false }
