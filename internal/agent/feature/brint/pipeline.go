@@ -15,6 +15,7 @@ const (
 	Classify = 0  // l2ovs
 	Inside   = 1  // Standing
 	Police   = 5  // qos
+	Mark     = 6  // qos
 	Spoof    = 10 // secgroup; 11 to 15 are its own too
 	Answer   = 20 // l2ovs
 	LocalIP  = 30 // localip
@@ -23,7 +24,9 @@ const (
 	Advert   = 60 // Standing
 	Return   = 61 // Standing
 	Ingress  = 70 // secgroup; 71 to 79 are its own too
-	Shape    = 80 // qos
+	Shape    = 80 // qos; 81 and 82 are its own too
+	Bits     = 81 // qos
+	Packets  = 82 // qos
 	Deliver  = 90 // l2ovs
 )
 
@@ -56,7 +59,8 @@ func Pipeline() openflow.Pipeline {
 			{ID: Classify, Name: "CLASSIFY", Doc: "Which network a packet belongs to, by the port, tunnel key or VLAN that it came with. What belongs to none is dropped."},
 			{ID: Inside, Name: "INSIDE", Doc: "What had its tag taken off, inside a trunk or on a physical network, must not have another one: here tags of guests do not pass.",
 				Miss: openflow.Do(openflow.Resubmit(Police))},
-			{ID: Police, Name: "POLICE", Doc: "What a port of this host sends is held to its limits and marked.", Miss: openflow.Do(openflow.Resubmit(Spoof))},
+			{ID: Police, Name: "POLICE", Doc: "What a port of this host sends is held to its limit of bandwidth.", Miss: openflow.Do(openflow.Resubmit(Mark))},
+			{ID: Mark, Name: "MARK", Doc: "What a port of this host sends is held to its limit of packets and marked.", Miss: openflow.Do(openflow.Resubmit(Spoof))},
 			{ID: Spoof, Name: "SPOOF", Doc: "A port of this host sends with its own addresses only.", Miss: openflow.Do(openflow.Resubmit(Answer))},
 			{ID: Answer, Name: "ANSWER", Doc: "ARP requests and neighbour solicitations of local ports for addresses that are known are answered here.",
 				Miss: openflow.Do(openflow.Resubmit(LocalIP))},
@@ -68,7 +72,10 @@ func Pipeline() openflow.Pipeline {
 			{ID: Return, Name: "RETURN", Doc: "What was answered here goes back to the port that asked, by DELIVER.",
 				Miss: openflow.Do(openflow.Move(Source.Whole(), Target.Whole()), Source.Set(0), openflow.InPort.Set(openflow.PortNone), openflow.Resubmit(Deliver))},
 			{ID: Ingress, Name: "INGRESS", Doc: "Whether a port of this host may have the packet.", Miss: openflow.Do(openflow.Resubmit(Shape))},
-			{ID: Shape, Name: "SHAPE", Doc: "What a port of this host is sent is held to its limits.", Miss: openflow.Do(openflow.Resubmit(Deliver))},
+			{ID: Shape, Name: "SHAPE", Doc: "What a port of this host is sent is held to limits if it has any. What others get too is counted as a packet of its own, " +
+				"so that what one may not have the others do.", Miss: openflow.Do(openflow.Resubmit(Deliver))},
+			{ID: Bits, Name: "BITS", Doc: "The limit of bandwidth of what a port of this host is sent.", Miss: openflow.Do(openflow.Resubmit(Packets))},
+			{ID: Packets, Name: "PACKETS", Doc: "The limit of packets of what a port of this host is sent.", Miss: openflow.Do(openflow.Resubmit(Deliver))},
 			{ID: Deliver, Name: "DELIVER", Doc: "Out of the port."},
 		},
 	}

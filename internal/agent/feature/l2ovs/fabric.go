@@ -235,7 +235,7 @@ func (fb fabric) forwardFlows(n *wire.Network, p *wire.Forward) []openflow.Flow 
 	}
 	for _, text := range p.GetIpAddresses() {
 		if addr, err := netip.ParseAddr(text); err == nil {
-			flows = append(flows, answers(onNetwork(n), mac, addr)...)
+			flows = append(flows, fb.answers(onNetwork(n), mac, addr)...)
 		}
 	}
 	return flows

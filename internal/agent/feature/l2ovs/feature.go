@@ -227,7 +227,7 @@ func (f *Feature) syncPort(v agent.View, n *wire.Network, use bool, network, id 
 		f.targets.Flows.Replace(f.owner(id), nil)
 		return
 	}
-	flows, err := portFlows(n, p, at, f.waits(v, p))
+	flows, err := f.fabric.portFlows(n, p, at, f.waits(v, p))
 	res.Faults[change.Key{Kind: wire.KindPort, ID: id}] = err
 	f.targets.Flows.Replace(f.owner(id), f.tag.Want(flows...))
 }

@@ -20,6 +20,9 @@ const (
 	prioProbe  = 120
 )
 
+// userspace is the datapath type of Open vSwitch's own datapath; the other is the kernel's.
+const userspace = "netdev"
+
 // readable tells whether portFlows can do anything for a port.
 func readable(p *wire.Port) bool {
 	_, err := net.ParseMAC(p.GetMacAddress())
@@ -29,7 +32,7 @@ func readable(p *wire.Port) bool {
 // portFlows are the flows of one port of this host: in from it, answers for its addresses, out to it. What is here counts before what is
 // elsewhere, so that a port that moves is always in one of the two places, in whatever order flows are written. Of a port that waits the
 // rest is there already.
-func portFlows(n *wire.Network, p *wire.Port, at brint.Place, waits bool) ([]openflow.Flow, error) {
+func (fb fabric) portFlows(n *wire.Network, p *wire.Port, at brint.Place, waits bool) ([]openflow.Flow, error) {
 	mac, err := net.ParseMAC(p.GetMacAddress())
 	if err != nil {
 		return nil, fmt.Errorf("the port's MAC address cannot be read: %w", err)
@@ -46,7 +49,7 @@ func portFlows(n *wire.Network, p *wire.Port, at brint.Place, waits bool) ([]ope
 			return flows, fmt.Errorf("the address %q cannot be read: %w", f.GetIpAddress(), err)
 		}
 		if !waits {
-			flows = append(flows, answers(onNetwork(n), mac, addr)...)
+			flows = append(flows, fb.answers(onNetwork(n), mac, addr)...)
 		}
 		// What a port asks of its own address is a probe or an announcement: others must hear it, and an answer
 		// would tell the guest that somebody else has the address.
@@ -70,11 +73,17 @@ func onNetwork(n *wire.Network) []openflow.Term {
 	return on
 }
 
-// answers are the flows that answer for an address of the network, whoever has it.
-func answers(on []openflow.Term, mac net.HardwareAddr, addr netip.Addr) []openflow.Flow {
+// answers are the flows that answer for an address of the network, whoever has it. The kernel's datapath cannot write the option and the
+// flags of a neighbour advertisement: there a solicitation is led to the one that has the address, who answers it himself. The frame is
+// then for that one alone, which RFC 6085 allows for packets to a multicast address.
+func (fb fabric) answers(on []openflow.Term, mac net.HardwareAddr, addr netip.Addr) []openflow.Flow {
 	if addr.Is4() {
 		return []openflow.Flow{{Table: brint.Answer, Priority: prioPlain,
 			Match: openflow.ARPRequest(addr).With(on...), Actions: openflow.ARPReply(mac, addr, brint.Return)}}
+	}
+	if fb.cfg.DatapathType != userspace {
+		return []openflow.Flow{{Table: brint.Answer, Priority: prioPlain, Match: openflow.NDSolicit(addr).With(on...),
+			Actions: openflow.Do(openflow.EthDst.Set(mac), openflow.Resubmit(brint.LocalIP))}}
 	}
 	return []openflow.Flow{
 		{Table: brint.Answer, Priority: prioPlain, Match: openflow.NDSolicit(addr).With(on...),

@@ -50,6 +50,14 @@ func TestGolden(t *testing.T) {
 			w.plug("tap1", portID(1), 1)
 			w.forward(2, 1, "vxlan", "10.0.0.2", "2001:db8::2")
 		},
+		"ipv6-kernel": func(w *world) {
+			w.cfg.DatapathType = "system"
+			w.start()
+			w.network(1, segment("vxlan", "", 100))
+			w.port(1, 1, "vxlan", "192.0.2.1", "2001:db8::1")
+			w.plug("tap1", portID(1), 1)
+			w.forward(2, 1, "vxlan", "10.0.0.2", "2001:db8::2")
+		},
 		"waiting": func(w *world) {
 			w.network(1, segment("vlan", "physnet1", 100), segment("vxlan", "", 200))
 			w.port(1, 1, "vlanphysnet1", "192.0.2.1")
