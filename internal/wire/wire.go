@@ -52,6 +52,8 @@ const (
 	EntityL2     = "l2"
 	EntityDHCP   = "dhcp"
 	EntityMirror = "mirror"
+	// EntityQoS keeps limits; no port waits for it. UNPLUGGED: no policy is in force for the port.
+	EntityQoS = "qos"
 )
 
 // New makes an empty message of a kind's type, nil for a kind that this build does not know.

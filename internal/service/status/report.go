@@ -102,7 +102,7 @@ func (b *batch) take(host string, s *wire.Status) {
 		if s.Kind != wire.KindPort {
 			return
 		}
-	case s.Entity == wire.EntityL2 && s.Kind == wire.KindPort:
+	case (s.Entity == wire.EntityL2 || s.Entity == wire.EntityQoS) && s.Kind == wire.KindPort:
 	case s.Entity == wire.EntityDHCP && (s.Kind == wire.KindReservation || s.Kind == wire.KindPort):
 	default:
 		b.Log.Debug("a status that is not about a port", "host", host, "kind", s.Kind, "entity", s.Entity)
@@ -275,6 +275,10 @@ func (b *batch) hear(w word) {
 		own = slices.Contains(b.serves[port.NetworkID], w.host)
 	}
 	k := slot{port: w.Id, entity: w.Entity, host: w.host}
+	if w.Entity == wire.EntityQoS && w.State == wire.State_UNPLUGGED {
+		b.want[k] = standing{} // there is nothing to keep any more
+		return
+	}
 	if !own {
 		if w.State == wire.State_UNPLUGGED {
 			b.want[k] = standing{} // the port has left that host, and now its interface has too

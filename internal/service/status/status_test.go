@@ -261,3 +261,36 @@ func TestWhyAPortIsNotActive(t *testing.T) {
 		return nil
 	})
 }
+
+// TestQoSHoldsNoPortBack: a limit that a host cannot keep is told, and the port is ACTIVE all the same; with nothing to keep nothing is told.
+func TestQoSHoldsNoPortBack(t *testing.T) {
+	c := sessiontest.New(t)
+	s := c.Start(sessiontest.Options{})
+	connect(t, s, "h1", sessiontest.Facts(1))
+	p := s.Port(s.Network(model.TypeVXLAN, 11), func(p *model.Port) { p.HostID = "h1" })
+	said := func() (out []status.Entity) {
+		s.Read(func(ctx context.Context, tx store.Tx) error {
+			e, err := s.Status.Why(ctx, tx, p.ID)
+			for _, x := range e.Entities {
+				if x.Entity == wire.EntityQoS {
+					out = append(out, x)
+				}
+			}
+			return err
+		})
+		return out
+	}
+	failed := word(p, wire.EntityQoS, wire.State_FAILED, p.Wiring)
+	failed.Detail = "no meters"
+	report(t, s, "h1", word(p, wire.EntityL2, wire.State_DONE, p.Wiring), failed)
+	if got := get(t, s, p.ID).Status; got != model.StatusActive {
+		t.Errorf("a limit that cannot be kept made the port %s", got)
+	}
+	if got := said(); len(got) != 1 || got[0].Required || got[0].Detail != "no meters" || got[0].State != "FAILED" {
+		t.Errorf("of the limit is said %+v", got)
+	}
+	report(t, s, "h1", word(p, wire.EntityQoS, wire.State_UNPLUGGED, p.Wiring))
+	if got := said(); len(got) != 0 {
+		t.Errorf("with no limit left is said %+v", got)
+	}
+}
