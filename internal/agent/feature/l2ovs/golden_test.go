@@ -12,6 +12,7 @@ import (
 
 	"isospin/internal/agent/feature/brint"
 	"isospin/internal/dataplane/openflow"
+	"isospin/internal/dataplane/vswitch"
 	"isospin/internal/wire"
 )
 
@@ -228,6 +229,10 @@ func TestReports(t *testing.T) {
 			n.AdminStateUp = false
 			w.put(wire.KindNetwork, n.Id, n)
 		}, state: wire.State_UNPLUGGED, detail: "network is administratively down"},
+		{name: "a small interface", cfg: hostConfig(), build: func(w *world) {
+			two(w, segment("vxlan", "", 1))
+			w.source.now["tap1"] = vswitch.Interface{Name: "tap1", IfaceID: portID(1), OFPort: 1, MTU: 1449}
+		}, state: wire.State_DONE, detail: "MTU is 1450"},
 		{name: "in a trunk", cfg: hostConfig(), build: func(w *world) { inTrunk(w); w.plug("tap2", portID(2), 2) }, state: wire.State_DONE, docs: "tunnel/vxlan network/" + netID(1) + " host"},
 		{name: "in a trunk that is not plugged", cfg: hostConfig(), build: inTrunk, state: wire.State_UNPLUGGED, detail: "iface-id=" + portID(2)},
 		{name: "in no trunk of this host", cfg: hostConfig(), build: func(w *world) { inTrunk(w); w.drop(wire.KindPort, portID(2)) }, state: wire.State_UNPLUGGED, detail: "no port of this host carries"},

@@ -1,9 +1,11 @@
 package l2ovs
 
 import (
+	"fmt"
 	"slices"
 
 	"isospin/internal/agent"
+	"isospin/internal/agent/feature/brint"
 	"isospin/internal/wire"
 )
 
@@ -53,7 +55,16 @@ func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 	if lacks != "" {
 		return say(wire.State_FAILED, lacks)
 	}
-	r, _ := say(wire.State_DONE, "")
+	r, _ := say(wire.State_DONE, tight(i, n))
 	r.Docs = append(docs, netOwner(p.GetNetworkId()), hostOwner)
 	return r, true
+}
+
+// tight warns of an interface that cannot carry the network's largest packets: it was plugged in before the network's MTU was raised, and only who plugs
+// it can change that.
+func tight(i brint.Plug, n *wire.Network) string {
+	if i.MTU == 0 || int64(i.MTU) >= n.GetMtu() {
+		return ""
+	}
+	return fmt.Sprintf("interface %s takes packets of %d bytes, the network's MTU is %d: plug it in anew", i.Name, i.MTU, n.GetMtu())
 }
