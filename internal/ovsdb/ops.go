@@ -128,12 +128,17 @@ func (c *Client) Settle(ctx context.Context) error {
 		return err
 	}
 	want := snap.Root.NextCfg + 1
-	step := Op{op: ovsdb.Operation{Op: ovsdb.OperationMutate, Table: TableRoot, Where: where(snap.Root.UUID),
-		Mutations: []ovsdb.Mutation{*ovsdb.NewMutation("next_cfg", ovsdb.MutateOperationAdd, 1)}}}
-	if _, err := c.Transact(ctx, step); err != nil {
+	if _, err := c.Transact(ctx, Again(snap)); err != nil {
 		return fmt.Errorf("asking ovs-vswitchd to catch up: %w", err)
 	}
 	return c.Until(ctx, "ovs-vswitchd to catch up", func(s *Snapshot) bool { return s.Root.CurCfg >= want })
+}
+
+// Again has ovs-vswitchd go through its configuration once more: it tries again what it could not do, which it does only
+// when the database changes.
+func Again(s *Snapshot) Op {
+	return Op{op: ovsdb.Operation{Op: ovsdb.OperationMutate, Table: TableRoot, Where: where(s.Root.UUID),
+		Mutations: []ovsdb.Mutation{*ovsdb.NewMutation("next_cfg", ovsdb.MutateOperationAdd, 1)}}}
 }
 
 func mutate(table string, id UUID, column string, how ovsdb.Mutator, elements any) Op {

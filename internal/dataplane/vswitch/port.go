@@ -2,6 +2,7 @@ package vswitch
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/netip"
 	"strconv"
@@ -22,6 +23,8 @@ type Port struct {
 	MAC         string            // of an internal port; "" is left as it is
 	MTU         int               // asked for, in bytes; 0 is left as it is
 	OFPort      int               // asked for; 0 is left as it is
+	// Fault is for views only: why ovs-vswitchd could not open it. A port with one is not as wanted; writing does not help, and its Put says so.
+	Fault string
 }
 
 // Patch is one end of a pair that joins two bridges; peer is the name of the other end.
@@ -76,6 +79,11 @@ func (t Tunnel) Port(bridge string) Port {
 
 // EqualPort says whether a port is as wanted.
 func EqualPort(want, have Port) bool {
+	return have.Fault == "" && sameRow(want, have)
+}
+
+// sameRow tells whether the database has what is wanted, whatever ovs-vswitchd made of it.
+func sameRow(want, have Port) bool {
 	return want.Bridge == have.Bridge && want.Type == have.Type && want.Tag == have.Tag &&
 		maps.Equal(want.Options, have.Options) && maps.Equal(want.ExternalIDs, have.ExternalIDs) &&
 		sameSet(want.Trunks, have.Trunks) &&
@@ -124,6 +132,7 @@ func (d *Ports) in(s *ovsdb.Snapshot) map[string]Port {
 				MAC:         i.MAC,
 				MTU:         i.MTURequest,
 				OFPort:      i.OFPortRequest,
+				Fault:       i.Error,
 			}
 		})
 	}
@@ -131,9 +140,17 @@ func (d *Ports) in(s *ovsdb.Snapshot) map[string]Port {
 }
 
 // Put implements reconcile.Driver. It does not wait for ovs-vswitchd: the number of a port, or why the
-// device could not be opened, is found in the interface's row later.
+// device could not be opened, is found in the interface's row later. A port that is as wanted and could not be opened
+// is an ErrFault, and ovs-vswitchd is asked to try again.
 func (d *Ports) Put(ctx context.Context, batch map[string]Port) error {
+	var mine map[string]Port
 	return apply(ctx, d.client, batch, func(s *ovsdb.Snapshot, name string, want Port) ([]ovsdb.Op, error) {
+		if mine == nil {
+			mine = d.in(s)
+		}
+		if have, there := mine[name]; there && have.Fault != "" && sameRow(want, have) {
+			return []ovsdb.Op{ovsdb.Again(s)}, fmt.Errorf("%w: %s", ErrFault, have.Fault)
+		}
 		bridge, there := s.Bridge(want.Bridge)
 		if !there {
 			return nil, ErrNoBridge

@@ -30,10 +30,13 @@ var (
 	// ErrForeign is a port whose name is taken by one that is not ours.
 	ErrForeign = errors.New("the name belongs to a port that is not ours")
 
+	// ErrFault is a port that is as wanted and does not work.
+	ErrFault = errors.New("Open vSwitch cannot open it")
+
 	errVanished = errors.New("changed by others at the same time")
 )
 
-// plan is what one object needs; no steps if nothing.
+// plan is what one object needs; no steps if nothing. With an error besides the steps are taken, and the object failed all the same.
 type plan[K comparable, V any] func(s *ovsdb.Snapshot, k K, v V) ([]ovsdb.Op, error)
 
 // apply commits the plans of a batch as one transaction, and one by one when that is refused.
@@ -51,7 +54,8 @@ func apply[K comparable, V any](ctx context.Context, c *ovsdb.Client, batch map[
 		ops, err := p(s, k, v)
 		if err != nil {
 			bad[k] = err
-		} else if len(ops) > 0 {
+		}
+		if len(ops) > 0 {
 			steps[k] = ops
 		}
 	}

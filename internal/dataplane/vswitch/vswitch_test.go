@@ -166,7 +166,8 @@ func TestPortsConform(t *testing.T) {
 				},
 			}
 		},
-		Equal: vswitch.EqualPort,
+		// A patch without its other end cannot be opened, which is another test's matter.
+		Equal: func(want, have vswitch.Port) bool { have.Fault = ""; return vswitch.EqualPort(want, have) },
 		Objects: map[string][]vswitch.Port{
 			"patch-tun": {vswitch.Patch("br-int", "patch-int"), vswitch.Patch("br-tun", "patch-int")},
 			"patch-int": {vswitch.Patch("br-tun", "patch-tun")},
@@ -210,6 +211,51 @@ func TestRefusalsSayWhy(t *testing.T) {
 	}
 }
 
+// TestAPortThatCannotBeOpened: the database has it, but it does not work; that is told until it does.
+func TestAPortThatCannotBeOpened(t *testing.T) {
+	o := ovstest.Start(t)
+	c := connect(t, o)
+	o.Vsctl("add-br", "br0", "--", "set", "Bridge", "br0", "datapath_type=netdev")
+	d := vswitch.NewPorts(c, owner)
+	tunnel := vswitch.Tunnel{Kind: "vxlan"}.Port("br0")
+	// Another's tunnel has the same ends and keys already.
+	o.Vsctl("add-port", "br0", "theirs", "--", "set", "Interface", "theirs", "type=vxlan", "options:key=flow", "options:remote_ip=flow")
+	want := map[string]vswitch.Port{"vx": tunnel}
+	if err := d.Put(patient(t), want); err != nil {
+		t.Fatal(err)
+	}
+	list := func(what string, done func(fault string) bool) {
+		t.Helper()
+		for ctx := patient(t); ; {
+			if err := d.Put(ctx, want); err != nil && !errors.Is(err, vswitch.ErrFault) {
+				t.Fatal(err)
+			}
+			have, err := d.List(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fault := have["vx"].Fault; done(fault) {
+				if vswitch.EqualPort(tunnel, have["vx"]) != (fault == "") {
+					t.Errorf("equal with fault %q", fault)
+				}
+				return
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("never %s: %+v", what, have["vx"])
+			}
+		}
+	}
+	list("told", func(fault string) bool { return strings.Contains(fault, "File exists") })
+	if err := d.Put(patient(t), want); !errors.Is(err, vswitch.ErrFault) || !strings.Contains(err.Error(), "File exists") {
+		t.Errorf("error: %v", err)
+	}
+	o.Vsctl("--no-wait", "del-port", "theirs")
+	list("mended", func(fault string) bool { return fault == "" })
+	if err := d.Put(patient(t), want); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMeddlingIsNoticed drives the driver as the agent's loop does: changes by others come by the monitor.
 func TestMeddlingIsNoticed(t *testing.T) {
 	o := ovstest.Start(t)
@@ -230,7 +276,7 @@ func TestMeddlingIsNoticed(t *testing.T) {
 	})
 	want := map[string]vswitch.Port{}
 	for i := range 50 {
-		want[fmt.Sprint("p", i)] = vswitch.Patch("br0", fmt.Sprint("q", i))
+		want[fmt.Sprint("p", i)] = vswitch.Internal("br0", "", 0, map[string]string{"iface-id": "here"})
 	}
 	r.Replace(reconcile.Owner{Feature: "test"}, want)
 	round := func() {
@@ -245,7 +291,7 @@ func TestMeddlingIsNoticed(t *testing.T) {
 	}
 	for _, meddle := range [][]string{
 		{"--no-wait", "del-port", "p7"},
-		{"--no-wait", "set", "Interface", "p8", "options:peer=elsewhere"},
+		{"--no-wait", "set", "Interface", "p8", "external_ids:iface-id=elsewhere"},
 		{"--no-wait", "add-port", "br0", "stray", "--", "set", "Port", "stray", "external_ids:isospin-owner=" + owner},
 	} {
 		before := r.Stats().Drift
