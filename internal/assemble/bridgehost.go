@@ -148,7 +148,7 @@ func (b *bridgeHost) parts(h *host) []lifecycle.Part {
 
 // followed says for which changes in the kernel the stages are read back.
 func (b *bridgeHost) followed() map[reconcile.Stage]netns.Kind {
-	out := map[reconcile.Stage]netns.Kind{b.bridgeStage: netns.Links, b.vlanStage: netns.Links, b.vxlanStage: netns.Links, b.memberStage: netns.Links,
+	out := map[reconcile.Stage]netns.Kind{b.bridgeStage: netns.Links, b.vlanStage: netns.Links, b.vxlanStage: netns.Links | netns.Addresses, b.memberStage: netns.Links,
 		// Entries go with the device that they are on, and that is not told of them.
 		b.entryStage: netns.Links, b.neighStage: netns.Links}
 	for _, x := range b.extras {

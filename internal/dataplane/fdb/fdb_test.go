@@ -42,6 +42,7 @@ func space(t testing.TB) string {
 			t.Fatal(err)
 		}
 	}
+	ip(t, "-n", ns, "addr", "add", "10.0.0.1/24", "dev", "lo")
 	must(bridge.New(ns, tag).Put(t.Context(), map[string]bridge.Bridge{"brq-1": {NoTags: true}, "brq-2": {}}))
 	must(vxlan.New(ns, tag).Put(t.Context(), map[string]vxlan.Device{
 		"vxlan-1": {VNI: 1, Local: local, Port: 4789}, "vxlan-2": {VNI: 2, Local: local, Port: 4789}, "vxlan-3": {VNI: 3, Local: local, Port: 4789}}))

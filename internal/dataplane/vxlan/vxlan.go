@@ -3,9 +3,14 @@
 package vxlan
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/netip"
 
 	"isospin/internal/dataplane/device"
+	"isospin/internal/dataplane/netns"
+	"isospin/internal/reconcile"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -36,9 +41,15 @@ func anew(want, have Device) bool {
 	return want != have
 }
 
-// New makes the driver of the VXLAN devices in a namespace ("" is the host's), keyed by name; tag marks what is ours.
-func New(ns, tag string) *device.Devices[Device] {
-	return device.New(ns, tag, device.Kind[Device]{
+// Driver is the driver of VXLAN devices, keyed by name.
+type Driver struct {
+	*device.Devices[Device]
+	ns string
+}
+
+// New makes the driver for a namespace ("" is the host's); tag marks what is ours.
+func New(ns, tag string) Driver {
+	return Driver{ns: ns, Devices: device.New(ns, tag, device.Kind[Device]{
 		Type: "vxlan",
 		Read: read,
 		Make: func(attrs netlink.LinkAttrs, want Device, _ func(string) (netlink.Link, error)) (netlink.Link, error) {
@@ -48,7 +59,63 @@ func New(ns, tag string) *device.Devices[Device] {
 		},
 		Anew:    anew,
 		Correct: func(h *netlink.Handle, l netlink.Link, want Device) error { return device.MTU(h, l, want.MTU) },
+	})}
+}
+
+// ErrNoAddress is a device whose end of the tunnels is an address that nothing in the namespace has: the kernel would drop all that it sends.
+var ErrNoAddress = errors.New("no device has the address of the host's end of tunnels")
+
+// List implements reconcile.Driver.
+func (d Driver) List(ctx context.Context) (map[string]Device, error) {
+	out, err := d.Devices.List(ctx)
+	if err != nil || len(out) == 0 {
+		return out, err
+	}
+	here, err := d.addresses(ctx)
+	for name, v := range out {
+		if v.Fault == "" && !here[v.Local] {
+			v.Fault = "its address is gone"
+			out[name] = v
+		}
+	}
+	return out, err
+}
+
+// Put implements reconcile.Driver. A device without its address is made, and fails.
+func (d Driver) Put(ctx context.Context, batch map[string]Device) error {
+	err := d.Devices.Put(ctx, batch)
+	bad := reconcile.Errors[string]{}
+	if err != nil && !errors.As(err, &bad) || len(batch) == 0 {
+		return err
+	}
+	here, err := d.addresses(ctx)
+	if err != nil {
+		return err
+	}
+	for name, want := range batch {
+		if bad[name] == nil && !here[want.Local] {
+			bad[name] = fmt.Errorf("%w: %s", ErrNoAddress, want.Local)
+		}
+	}
+	return bad.Err()
+}
+
+// addresses are those of the namespace.
+func (d Driver) addresses(ctx context.Context) (map[netip.Addr]bool, error) {
+	out := map[netip.Addr]bool{}
+	err := device.Within(ctx, d.ns, func(h *netlink.Handle) error {
+		all, err := netns.Dump(func() ([]netlink.Addr, error) { return h.AddrList(nil, netlink.FAMILY_ALL) })
+		for _, a := range all {
+			if ip, ok := netip.AddrFromSlice(a.IP); ok {
+				out[ip.Unmap()] = true
+			}
+		}
+		return err
 	})
+	if err != nil {
+		return nil, fmt.Errorf("addresses: %w", err)
+	}
+	return out, nil
 }
 
 func read(l netlink.Link, _ []byte, _ func(int) string) Device {
@@ -72,3 +139,5 @@ func read(l netlink.Link, _ []byte, _ func(int) string) Device {
 	}
 	return d
 }
+
+var _ reconcile.Driver[string, Device] = Driver{}

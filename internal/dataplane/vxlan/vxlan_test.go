@@ -38,6 +38,8 @@ func TestVXLANsConform(t *testing.T) {
 		}
 	})
 	ip(t, "-n", ns, "link", "add", "vxlan-77", "type", "vxlan", "id", "77", "dstport", "4789", "local", "192.0.2.1")
+	ip(t, "-n", ns, "addr", "add", "192.0.2.1/24", "dev", "lo")
+	ip(t, "-n", ns, "addr", "add", "2001:db8::1/64", "dev", "lo", "nodad")
 	strangers := func() string { return ip(t, "-n", ns, "-o", "-d", "link", "show", "vxlan-77") }
 	before := strangers()
 	one, six := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")
@@ -72,6 +74,7 @@ func TestVXLANsConform(t *testing.T) {
 			"vxlan-77": {VNI: 77, Local: one, Port: 4789},
 			"vxlan-78": {VNI: 77, Local: one, Port: 4789}, // a stranger's VNI
 			"lo":       {VNI: 5, Local: one, Port: 4789},
+			"vxlan-5":  {VNI: 5, Local: netip.MustParseAddr("192.0.2.99"), Port: 4789}, // nobody's address
 		},
 		Sequences: 3,
 	})
