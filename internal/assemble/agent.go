@@ -68,27 +68,28 @@ func NewAgent(c *config.Agent, env Env, e wire.Enrolment, renew func() (wire.Enr
 func (a *Agent) Parts() []lifecycle.Part { return a.parts }
 
 // away says why the Open vSwitch database is not there; nil when it is.
-func (a *Agent) away() error { return switchReady(a.host.ovs, a.cfg.OVSDB()) }
+func (a *Agent) away() error {
+	if onBridges(a.cfg) {
+		return nil
+	}
+	return switchReady(a.host.ovs, a.cfg.OVSDB())
+}
 
 // facts are what the host says of itself: the agents that clients of the agents API know.
 func (a *Agent) facts(host string) (*wire.Facts, error) {
 	c := a.cfg
 	started := a.env.Clock.Now().UnixMilli()
-	tunnelIP := ""
-	types := []string{}
-	if c.OVS.LocalIP.IsValid() {
-		tunnelIP, types = c.OVS.LocalIP.String(), c.L2.TunnelTypes
+	l2 := switchFacts
+	if onBridges(c) {
+		l2 = bridgeFacts
 	}
-	l2, err := json.Marshal(map[string]any{
-		"bridge_mappings": c.OVS.BridgeMappings, "tunneling_ip": tunnelIP, "tunnel_types": types, "integration_bridge": c.OVS.IntegrationBridge,
-		"datapath_type": c.OVS.DatapathType, "l2_population": true, "arp_responder_enabled": true, "extensions": c.L2.Extensions,
-		"ovs_hybrid_plug": false, "in_distributed_mode": false, "enable_distributed_routing": false, "devices": 0, reasonsKey: []string{},
-	})
+	out, err := l2(c)
 	if err != nil {
-		return nil, fmt.Errorf("facts of the Open vSwitch agent: %w", err)
+		return nil, err
 	}
-	out := &wire.Facts{TunnelIp: tunnelIP, TunnelTypes: types, Agents: []*wire.AgentFacts{
-		{AgentType: "Open vSwitch agent", Binary: "neutron-openvswitch-agent", Topic: "N/A", Configurations: l2, StartedAt: started}}}
+	for _, l2 := range out.GetAgents() {
+		l2.Topic, l2.StartedAt = "N/A", started
+	}
 	if slices.Contains(c.Isospin.Roles, "dhcp") {
 		conf, err := json.Marshal(map[string]any{"dhcp_driver": "isospin", "dhcp_lease_duration": c.DHCP.LeaseSeconds, "log_agent_heartbeats": false,
 			"notifies_port_ready": true, "networks": 0, "subnets": 0, "ports": 0, reasonsKey: []string{}})
@@ -99,6 +100,25 @@ func (a *Agent) facts(host string) (*wire.Facts, error) {
 			AvailabilityZone: c.L2.Zone, Configurations: conf, StartedAt: started})
 	}
 	return out, nil
+}
+
+// switchFacts are those of the Open vSwitch agent.
+func switchFacts(c *config.Agent) (*wire.Facts, error) {
+	tunnelIP := ""
+	types := []string{}
+	if c.OVS.LocalIP.IsValid() {
+		tunnelIP, types = c.OVS.LocalIP.String(), c.L2.TunnelTypes
+	}
+	conf, err := json.Marshal(map[string]any{
+		"bridge_mappings": c.OVS.BridgeMappings, "tunneling_ip": tunnelIP, "tunnel_types": types, "integration_bridge": c.OVS.IntegrationBridge,
+		"datapath_type": c.OVS.DatapathType, "l2_population": true, "arp_responder_enabled": true, "extensions": c.L2.Extensions,
+		"ovs_hybrid_plug": false, "in_distributed_mode": false, "enable_distributed_routing": false, "devices": 0, reasonsKey: []string{},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("facts of the Open vSwitch agent: %w", err)
+	}
+	return &wire.Facts{TunnelIp: tunnelIP, TunnelTypes: types, Agents: []*wire.AgentFacts{
+		{AgentType: "Open vSwitch agent", Binary: "neutron-openvswitch-agent", Configurations: conf}}}, nil
 }
 
 // session keeps the host's session open.
@@ -150,7 +170,9 @@ func (a *Agent) register() {
 			return float64(stats().PendingPuts + stats().PendingDrops)
 		})
 	}
-	a.env.Health.Add("open vswitch", func(context.Context) error { return a.away() })
+	if !onBridges(a.cfg) {
+		a.env.Health.Add("open vswitch", func(context.Context) error { return a.away() })
+	}
 	a.env.Health.Add("host", a.state.ready)
 	a.env.Health.Add("session", func(context.Context) error {
 		if st := a.link.State(); !st.Connected {

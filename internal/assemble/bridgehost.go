@@ -2,6 +2,8 @@ package assemble
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -57,6 +59,29 @@ type bridgeExtra struct {
 // bridgeExtras makes them, in the order of their stages. told is for what follows the kernel: it has a stage read back.
 func bridgeExtras(*config.Agent, Env, string, func(reconcile.Stage) func(reason string)) ([]bridgeExtra, error) {
 	return nil, nil
+}
+
+// bridgeFacts are what the Linux bridge agent says of itself, as Neutron's does (linuxbridge_neutron_agent.py, get_agent_configurations).
+func bridgeFacts(c *config.Agent) (*wire.Facts, error) {
+	tunnelIP, types := "", []string{}
+	if c.BridgeVXLAN.Enabled && c.BridgeVXLAN.LocalIP.IsValid() {
+		tunnelIP, types = c.BridgeVXLAN.LocalIP.String(), []string{"vxlan"}
+	}
+	conf, err := json.Marshal(map[string]any{"bridge_mappings": mapped(c.LinuxBridge.Bridges), "interface_mappings": mapped(c.LinuxBridge.Interfaces),
+		"tunneling_ip": tunnelIP, "tunnel_types": types, "l2_population": true, "extensions": c.L2.Extensions, "devices": 0, reasonsKey: []string{}})
+	if err != nil {
+		return nil, fmt.Errorf("facts of the Linux bridge agent: %w", err)
+	}
+	return &wire.Facts{TunnelIp: tunnelIP, TunnelTypes: types, Agents: []*wire.AgentFacts{
+		{AgentType: "Linux bridge agent", Binary: "neutron-linuxbridge-agent", Configurations: conf}}}, nil
+}
+
+// mapped is never null in JSON.
+func mapped(m config.Mappings) config.Mappings {
+	if m == nil {
+		return config.Mappings{}
+	}
+	return m
 }
 
 // newBridgeHost makes a host of Linux bridges and starts nothing.

@@ -15,14 +15,13 @@ type Driver struct {
 	name      string
 	agentType string
 	vifType   string
-	mappings  string // the configuration in which the agent says which physical networks it reaches
+	mappings  []string // the configurations in which the agent says which physical networks it reaches
 	details   func(conf map[string]any) map[string]any
-	flatTags  bool // frames with tags of guests pass where a network is untagged on its wire
 }
 
 // OpenVSwitch binds to the Open vSwitch agent.
 func OpenVSwitch() Driver {
-	return Driver{name: "openvswitch", agentType: model.AgentOVS, vifType: model.VIFOVS, mappings: "bridge_mappings",
+	return Driver{name: "openvswitch", agentType: model.AgentOVS, vifType: model.VIFOVS, mappings: []string{"bridge_mappings"},
 		details: func(conf map[string]any) map[string]any {
 			bridge, ok := conf["integration_bridge"].(string)
 			if !ok {
@@ -39,7 +38,7 @@ func OpenVSwitch() Driver {
 
 // LinuxBridge binds to the Linux bridge agent.
 func LinuxBridge() Driver {
-	return Driver{name: "linuxbridge", agentType: model.AgentLinuxBridge, vifType: model.VIFBridge, mappings: "interface_mappings", flatTags: true,
+	return Driver{name: "linuxbridge", agentType: model.AgentLinuxBridge, vifType: model.VIFBridge, mappings: []string{"interface_mappings", "bridge_mappings"},
 		details: func(map[string]any) map[string]any {
 			return map[string]any{"port_filter": true, "connectivity": "l2"}
 		}}
@@ -73,8 +72,10 @@ func (d Driver) carries(conf map[string]any, s model.Segment) bool {
 	case model.TypeLocal:
 		return true
 	case model.TypeFlat, model.TypeVLAN:
-		_, mapped := object(conf, d.mappings)[s.PhysicalNetwork]
-		return mapped
+		return slices.ContainsFunc(d.mappings, func(name string) bool {
+			_, mapped := object(conf, name)[s.PhysicalNetwork]
+			return mapped
+		})
 	}
 	ip, ok := conf["tunneling_ip"].(string)
 	return ok && ip != "" && slices.Contains(texts(conf, "tunnel_types"), s.NetworkType)
@@ -102,11 +103,10 @@ func texts(conf map[string]any, name string) []string {
 	return out
 }
 
-// CarriesTags is true of Linux bridges, which look at no tags, and of the flows of Open vSwitch but on flat networks: there a guest's tag would be that of
-// another network's segment.
+// CarriesTags is true of both, but on flat networks: there a guest's tag would be that of another network's segment.
 func (d Driver) CarriesTags(n model.Network) bool {
 	flat := func(a model.ProviderAttributes) bool { return a.NetworkType != nil && *a.NetworkType == model.TypeFlat }
-	return d.flatTags || !slices.ContainsFunc(n.Segments, flat) && (n.ProviderAttributes == nil || !flat(*n.ProviderAttributes))
+	return !slices.ContainsFunc(n.Segments, flat) && (n.ProviderAttributes == nil || !flat(*n.ProviderAttributes))
 }
 
 // CarriesQinQ is true of neither.
