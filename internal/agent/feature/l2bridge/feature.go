@@ -50,6 +50,7 @@ type Feature struct {
 	// What was derived from documents that may be gone by now; thrown away and made again by a Sync of all.
 	networkOf map[string]string          // port or forward → its network
 	portOf    map[string]string          // device → the port that it is of
+	trunks    map[string]trunk           // by the port that carries one
 	active    map[string]bool            // networks that bridges are wanted for
 	segments  map[string]map[string]bool // network → its segments that something is wanted for
 	present   map[string]int             // the host's devices, as at the last Sync
@@ -57,7 +58,7 @@ type Feature struct {
 
 // New makes the feature.
 func New(c Config, t Targets, w *Watch) *Feature {
-	return &Feature{cfg: c, targets: t, watch: w, networkOf: map[string]string{}, portOf: map[string]string{}, active: map[string]bool{}, segments: map[string]map[string]bool{}}
+	return &Feature{cfg: c, targets: t, watch: w, networkOf: map[string]string{}, portOf: map[string]string{}, trunks: map[string]trunk{}, active: map[string]bool{}, segments: map[string]map[string]bool{}}
 }
 
 // Name is the entity that the feature speaks for.
@@ -106,21 +107,19 @@ func (f *Feature) Sync(v agent.View, dirty []change.Key, all bool) agent.Result 
 	f.present = f.watch.devices()
 	todo := jobs{}
 	if all {
-		f.everything(v, todo)
+		f.everything(v, todo, &res)
 	}
 	for _, k := range dirty {
 		switch k.Kind {
 		case wire.KindNetwork:
 			todo.on(k.ID).whole = true
 		case wire.KindPort:
-			f.member(v, todo, k.ID)
-			res.Ports = append(res.Ports, k.ID)
+			f.port(v, k.ID, todo, &res)
 		case wire.KindForward:
 			f.member(v, todo, k.ID)
 		case KindDevice:
 			if id, ok := f.portOf[k.ID]; ok {
-				f.member(v, todo, id)
-				res.Ports = append(res.Ports, id)
+				f.port(v, id, todo, &res)
 			}
 		}
 	}
@@ -128,6 +127,13 @@ func (f *Feature) Sync(v agent.View, dirty []change.Key, all bool) agent.Result 
 		f.syncNetwork(v, id, w, &res)
 	}
 	return res
+}
+
+// port lists a port whose document or device changed, and what it carries.
+func (f *Feature) port(v agent.View, id string, todo jobs, res *agent.Result) {
+	f.syncTrunk(v, id, todo, res)
+	f.member(v, todo, id)
+	res.Ports = append(res.Ports, id)
 }
 
 // member puts a port, here or elsewhere, on the lists of the network that it is on and of the one that it was on. Both lists, since a port that
@@ -148,7 +154,13 @@ func (f *Feature) member(v agent.View, todo jobs, id string) {
 }
 
 // everything lists all networks, those that only ports and forwards name, and what was there before.
-func (f *Feature) everything(v agent.View, todo jobs) {
+func (f *Feature) everything(v agent.View, todo jobs, res *agent.Result) {
+	for id := range f.trunks {
+		f.syncTrunk(v, id, todo, res)
+	}
+	for id := range v.All(wire.KindPort) {
+		f.syncTrunk(v, id, todo, res)
+	}
 	for id := range v.All(wire.KindNetwork) {
 		todo.on(id).whole = true
 	}
@@ -170,7 +182,7 @@ func (f *Feature) everything(v agent.View, todo jobs) {
 // inUse tells whether a device of one of the network's ports is on this host.
 func (f *Feature) inUse(v agent.View, network string) bool {
 	for id := range v.In(wire.KindPort, agent.ByNetwork, network) {
-		if f.present[TapName(id)] != 0 {
+		if _, ok := f.plugged(id); ok {
 			return true
 		}
 	}
@@ -261,17 +273,20 @@ func (f *Feature) syncPort(v agent.View, n *wire.Network, use bool, network, id 
 		if f.portOf[device] == id {
 			delete(f.portOf, device)
 		}
+		f.targets.VLANs.Replace(f.owner(id), nil)
 		f.targets.Members.Replace(f.owner(id), nil)
 		return
 	}
 	f.networkOf[id], f.portOf[device] = network, id
-	index := f.present[device]
-	if !use || index == 0 {
+	at, ok := f.plugged(id)
+	if !use || !ok {
+		f.targets.VLANs.Replace(f.owner(id), nil)
 		f.targets.Members.Replace(f.owner(id), nil)
 		return
 	}
+	f.targets.VLANs.Replace(f.owner(id), at.vlans)
 	f.targets.Members.Replace(f.owner(id), map[string]bridge.Member{
-		device: {Bridge: BridgeName(network), Index: index, MTU: int(n.GetMtu()), Down: !p.GetAdminStateUp()}})
+		device: {Bridge: BridgeName(network), Index: at.index, MTU: int(n.GetMtu()), Down: !p.GetAdminStateUp()}})
 }
 
 // syncForward refills the entries towards one port of another host.

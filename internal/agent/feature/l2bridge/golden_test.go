@@ -71,6 +71,22 @@ func TestGolden(t *testing.T) {
 			w.forward(7, 1, "vxlan", "", "192.0.2.7")         // a host without tunnels
 			w.forward(8, 1, "vxlan", "2001:db8::8", "192.0.2.8")
 		}},
+		{"trunk", nil, func(w *world) {
+			w.network(1, segment("vxlan", "", 100))
+			w.network(2, segment("vlan", "physnet1", 200))
+			parent := w.port(1, 1, "vxlan", "192.0.2.1")
+			w.plug(1, 11)
+			w.port(2, 2, "vlanphysnet1", "192.0.2.2")
+			w.plug(2, 12) // the device has been made
+			w.port(3, 1, "vxlan", "192.0.2.3")
+			w.trunk(parent, 2, 3, 9)
+			away := w.port(4, 1, "vxlan", "192.0.2.4") // not plugged
+			w.trunk(away, 5)
+			down := w.port(6, 1, "vxlan", "192.0.2.6")
+			w.plug(6, 16)
+			down.AdminStateUp = false
+			w.trunk(down, 7)
+		}},
 		{"states-of-ports", nil, func(w *world) {
 			w.network(1, segment("vxlan", "", 100))
 			w.port(1, 1, "vxlan", "192.0.2.1")
@@ -247,5 +263,40 @@ func TestTheFirstLook(t *testing.T) {
 	w.source.seen = true
 	if keys, tell := w.feature.watch.look(); keys != nil || !tell || !w.feature.Observed() {
 		t.Errorf("first look: %v %v", keys, tell)
+	}
+}
+
+// TestAPortInsideCostsItself: of a trunk of fifty ports, one that comes and goes costs its own devices, and another device of the carrier costs
+// nothing that the kernel has not lost.
+func TestAPortInsideCostsItself(t *testing.T) {
+	const many = 50
+	w := newWorld(t, hostConfig())
+	w.network(1, segment("local", "", 0))
+	parent := w.port(0, 1, "local")
+	w.plug(0, 10)
+	var inside []int
+	for n := 1; n <= many+1; n++ {
+		w.port(n, 1, "local")
+		inside = append(inside, n)
+	}
+	w.trunk(parent, inside[:many]...)
+	w.sync()
+	cost := func(what string, want, most int, do func()) {
+		t.Helper()
+		before := w.writes()
+		do()
+		res := w.sync()
+		if n := w.writes() - before; n != want {
+			t.Errorf("%s cost %d writes, want %d", what, n, want)
+		}
+		if len(res.Ports) > most {
+			t.Errorf("%s concerned %d ports", what, len(res.Ports))
+		}
+	}
+	cost("a port that came", 2, 4, func() { w.trunk(parent, inside...) })
+	cost("a port that went", 2, 4, func() { w.trunk(parent, inside[:many]...) })
+	cost("another device", 1, 2*many+2, func() { w.plug(0, 11) })
+	if n := len(w.vlans.merged()); n != many {
+		t.Errorf("%d devices for %d ports", n, many)
 	}
 }

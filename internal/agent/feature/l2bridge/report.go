@@ -17,9 +17,10 @@ func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 	say := func(s wire.State, detail string) (agent.Report, bool) {
 		return agent.Report{PortState: agent.PortState{Generation: p.GetWiring(), State: s, Detail: detail}}, true
 	}
+	_, plugged := f.plugged(id)
 	switch {
-	case f.present[TapName(id)] == 0:
-		return say(wire.State_UNPLUGGED, "this host has no device "+TapName(id))
+	case !plugged:
+		return say(wire.State_UNPLUGGED, f.unplugged(p))
 	case !p.GetAdminStateUp():
 		return say(wire.State_UNPLUGGED, "the port is administratively down")
 	}

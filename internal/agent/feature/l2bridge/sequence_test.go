@@ -37,7 +37,13 @@ func TestSequences(t *testing.T) {
 			if rapid.IntRange(0, 4).Draw(r, "waits") == 0 {
 				p.Host, p.Waiting = "other", []*wire.WaitingBinding{{Host: "here", SegmentId: "vxlan"}}
 			}
+			if rapid.IntRange(0, 2).Draw(r, "inside") == 0 {
+				p.DeviceOwner = subport
+			}
 			w.put(wire.KindPort, p.Id, p)
+			if rapid.Bool().Draw(r, "trunk") {
+				w.trunk(p, rapid.SliceOfN(rapid.IntRange(0, ports), 0, 4).Draw(r, "of")...)
+			}
 		},
 		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindPort, portID(n)) },
 		func(r *rapid.T, w *world, n int) {

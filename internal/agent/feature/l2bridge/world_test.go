@@ -211,6 +211,15 @@ func (w *world) port(n, network int, segment string, ips ...string) *wire.Port {
 	return p
 }
 
+// trunk has a port carry others, by tags from 101 on.
+func (w *world) trunk(p *wire.Port, inside ...int) {
+	p.TrunkId, p.SubPorts = "t"+p.GetId(), nil
+	for i, n := range inside {
+		p.SubPorts = append(p.SubPorts, &wire.SubPort{PortId: portID(n), SegmentationType: "vlan", SegmentationId: int64(101 + i)})
+	}
+	w.put(wire.KindPort, p.Id, p)
+}
+
 func (w *world) forward(n, network int, segment, tunnel string, ips ...string) {
 	w.put(wire.KindForward, portID(n), &wire.Forward{PortId: portID(n), NetworkId: netID(network), MacAddress: mac(n), IpAddresses: ips,
 		Host: "other", SegmentId: segment, TunnelIp: tunnel})
