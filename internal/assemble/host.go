@@ -51,6 +51,7 @@ type host struct {
 
 	bridgeStage *reconcile.Reconciler[string, vswitch.Bridge]
 	portStage   *reconcile.Reconciler[string, vswitch.Port]
+	meters      meters
 	flowStage   *reconcile.Reconciler[openflow.Key, openflow.Flow]
 	nsStage     *reconcile.Reconciler[string, struct{}]
 	linkStage   *reconcile.Reconciler[veth.Key, veth.Veth]
@@ -85,6 +86,9 @@ func newHost(c *config.Agent, env Env, name string, report func(context.Context,
 		taken: func(reason string) { h.portStage.Invalidate(reason) }}, veth.Equal, opts...)
 	h.portStage = reconcile.New("switch ports", h.ports, vswitch.EqualPort, opts...)
 	h.addrStage = reconcile.New("addresses", addr.NewDriver(own(), nil), addr.Equal, opts...)
+	if h.meters, err = newMeters(c, h.conn, opts...); err != nil {
+		return nil, err
+	}
 	h.flowStage = reconcile.New("flows", h.flows, openflow.Same, opts...)
 	h.resStage, h.netStage = h.dhcp.Stages(opts...)
 	if h.docs, h.unreadable, err = mirror.Open(filepath.Join(c.State.Dir, "mirror"), env.Clock); err != nil {
@@ -92,7 +96,11 @@ func newHost(c *config.Agent, env Env, name string, report func(context.Context,
 	}
 	h.loop = &agent.Loop{Documents: h.docs, Report: report, Clock: env.Clock, Log: env.Log, Stages: h.stages(), Features: h.features(c, name)}
 	h.loop.Init()
-	h.flows.OnDrift(func(reason string) { h.flowStage.Invalidate(reason); h.loop.Wake() })
+	h.flows.OnDrift(func(reason string) {
+		h.meters.stage.Invalidate(reason) // a meter takes the flows with it that name it
+		h.flowStage.Invalidate(reason)
+		h.loop.Wake()
+	})
 	return h, nil
 }
 
@@ -104,7 +112,7 @@ func (h *host) stages() []reconcile.Stage {
 	if h.lb != nil {
 		return h.lb.stages(h)
 	}
-	return []reconcile.Stage{h.bridgeStage, h.nsStage, h.linkStage, h.portStage, h.addrStage, h.flowStage, h.resStage, h.netStage}
+	return []reconcile.Stage{h.bridgeStage, h.nsStage, h.linkStage, h.portStage, h.addrStage, h.meters.stage, h.flowStage, h.resStage, h.netStage}
 }
 
 func (h *host) features(c *config.Agent, name string) []agent.Feature {
@@ -115,7 +123,7 @@ func (h *host) features(c *config.Agent, name string) []agent.Feature {
 		out = append(out, dhcpfeature.New(dhcpfeature.Config{Host: name, Bridge: c.OVS.IntegrationBridge, Userspace: c.OVS.DatapathType == "netdev", DNS: dnsServers(c)},
 			dhcpfeature.Targets{Namespaces: h.nsStage, Links: h.linkStage, Addresses: h.addrStage, Ports: h.portStage, Networks: h.netStage, Reservations: h.resStage}))
 	}
-	return out
+	return append(out, h.qosFeatures(c)...)
 }
 
 // parts are the host's parts in the order in which they start. The mirror and the connections end after the loop that uses them.

@@ -18,6 +18,7 @@ func (l *Lab) agentConfig(s *state, h *Host) string {
 	dir := l.path("hosts", h.Name)
 	var b strings.Builder
 	fmt.Fprintf(&b, "[DEFAULT]\nhost = %s\n", h.Name)
+	b.WriteString("\n[agent]\nextensions = qos\n") // what a lab is for; a file of its own may say otherwise
 	fmt.Fprintf(&b, "\n[isospin]\nenrolment = %s/enrolment\nstate_dir = %s/agent\nhttp_listen = unix:%s\n", dir, dir, l.agentSocket(h.Name))
 	local := s.underlay(h).Addr()
 	if h.Mechanism == LinuxBridge {
