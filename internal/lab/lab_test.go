@@ -148,6 +148,9 @@ mechanism_drivers = openvswitch,linuxbridge,l2population
 	want = `[DEFAULT]
 host = h1
 
+[agent]
+extensions = qos
+
 [isospin]
 enrolment = /l/hosts/h1/enrolment
 state_dir = /l/hosts/h1/agent
