@@ -111,7 +111,7 @@ func ovsSchema() string {
 // vsctl runs ovs-vsctl on a host.
 func (l *Lab) vsctl(ctx context.Context, s *state, h *Host, args ...string) error {
 	db := "--db=unix:" + filepath.Join(l.ovsDir(h.Name), "db.sock")
-	cmd := exec.CommandContext(ctx, "ovs-vsctl", append([]string{db, "--timeout=20"}, args...)...)
+	cmd := exec.CommandContext(ctx, "ovs-vsctl", append([]string{db, "--timeout=60"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ovs-vsctl on host %s: %w: %s", h.Name, err, out)
 	}
@@ -135,7 +135,7 @@ func (l *Lab) daemon(s *state, name, log string, h *Host, argv ...string) (proc.
 
 // waitSocket returns when somebody listens on a unix socket, or the one who should has ended.
 func waitSocket(ctx context.Context, sock string, by proc.Ref) error {
-	limit, cancel := context.WithTimeout(ctx, 20*time.Second)
+	limit, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		c, err := net.Dial("unix", sock)

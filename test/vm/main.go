@@ -70,6 +70,13 @@ func run(ctx context.Context, args []string) (int, error) {
 	return m.run(ctx, os.Stdout)
 }
 
+// How long a machine may take until its first process runs, and how often it is tried. On a busy machine emulated processors now and
+// then stop for good while the kernel starts.
+const (
+	bootWithin = 2 * time.Minute
+	boots      = 4
+)
+
 // run boots the machine and waits for its end.
 func (m machine) run(ctx context.Context, out io.Writer) (int, error) {
 	dir, err := os.MkdirTemp("", "vm-")
@@ -92,10 +99,12 @@ func (m machine) run(ctx context.Context, out io.Writer) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.limit)
 	defer cancel()
 	console := filepath.Join(dir, "console")
-	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", m.flags(version, initrd, share, console)...)
-	cmd.Stdout, cmd.Stderr = out, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	runErr := cmd.Run()
+	var runErr error
+	for range boots {
+		if runErr = m.boot(ctx, out, share, m.flags(version, initrd, share, console)); !errors.Is(runErr, errNotBooted) {
+			break
+		}
+	}
 	text, err := os.ReadFile(filepath.Join(share, "status"))
 	if err != nil {
 		log, _ := os.ReadFile(console)
@@ -103,6 +112,28 @@ func (m machine) run(ctx context.Context, out io.Writer) (int, error) {
 		return 0, fmt.Errorf("the machine ended before the program did (%w; %w): %s", runErr, context.Cause(ctx), tail)
 	}
 	return strconv.Atoi(strings.TrimSpace(string(text)))
+}
+
+var errNotBooted = errors.New("the machine's first process did not run in time")
+
+// boot runs the machine once, to its end; one that does not boot is ended with errNotBooted.
+func (m machine) boot(ctx context.Context, out io.Writer, share string, flags []string) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", flags...)
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	watch := time.AfterFunc(bootWithin, func() {
+		if _, err := os.Stat(filepath.Join(share, "booted")); err != nil {
+			stop(errNotBooted)
+		}
+	})
+	defer watch.Stop()
+	err := cmd.Run()
+	if cause := context.Cause(ctx); errors.Is(cause, errNotBooted) {
+		return cause
+	}
+	return err
 }
 
 // version is that of the kernel in the folder.
