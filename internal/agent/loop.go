@@ -53,8 +53,8 @@ type Loop struct {
 	// unwritten is why the mirror's file does not follow.
 	unwritten error
 	review    review
-	// trouble is what each stage failed with last, so that it is logged once.
-	trouble map[string]string
+	// trouble is what each stage failed with since it was last well, so that it is logged once.
+	trouble map[string]map[string]bool
 }
 
 type frameEvent struct {
@@ -72,7 +72,7 @@ func (l *Loop) Init() {
 	l.changed = make(chan []change.Key)
 	l.whole = map[string]bool{}
 	l.unreadable = map[change.Key]error{}
-	l.trouble = map[string]string{}
+	l.trouble = map[string]map[string]bool{}
 	l.reports = newReporter(l.Report, l.Log)
 	l.speech = newSpeech(l.reports.add, l.Clock.Now)
 }
@@ -278,15 +278,20 @@ func (l *Loop) pass(ctx context.Context, b batch) {
 	l.judge()
 }
 
-// tell logs what a stage failed with, once.
+// tell logs what a stage failed with, once until it is well.
 func (l *Loop) tell(ctx context.Context, s reconcile.Stage, what string, err error) {
 	k := s.Name() + what
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		delete(l.trouble, k)
-	case l.trouble[k] != err.Error():
-		l.trouble[k] = err.Error()
+		if len(l.trouble[k]) > 0 && len(s.Troubles()) == 0 { // not only between two tries
+			delete(l.trouble, k)
+		}
+	case !l.trouble[k][err.Error()]:
+		if l.trouble[k] == nil {
+			l.trouble[k] = map[string]bool{}
+		}
+		l.trouble[k][err.Error()] = true
 		l.Log.Warn(what, slog.String("stage", s.Name()), slog.Any("err", err))
 	}
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -61,9 +62,24 @@ func (l *Loop) judge() {
 		out = append(out[:reasons:reasons], Reason{Text: fmt.Sprintf("and %d more", more)})
 	}
 	if !slices.Equal(out, l.review.told) {
+		l.log(l.review.told, out)
 		l.review.told = out
 		if l.Troubled != nil {
 			l.Troubled(out)
+		}
+	}
+}
+
+// log tells which reasons are new and which are no more.
+func (l *Loop) log(before, now []Reason) {
+	for _, r := range now {
+		if !slices.Contains(before, r) {
+			l.Log.Warn("not as it should be", slog.String("reason", r.Text))
+		}
+	}
+	for _, r := range before {
+		if !slices.Contains(now, r) {
+			l.Log.Info("no longer so", slog.String("reason", r.Text))
 		}
 	}
 }

@@ -132,18 +132,18 @@ func switchReady(c *ovsdb.Client, at string) error {
 	if st.Connected {
 		return nil
 	}
-	return fmt.Errorf("the database of Open vSwitch does not answer at %s (is it running?): %w", at, errors.Join(ovsdb.ErrNotConnected, st.Err))
+	if st.Err == nil {
+		st.Err = ovsdb.ErrNotConnected
+	}
+	return fmt.Errorf("the database of Open vSwitch does not answer at %s (is it running?): %w", at, st.Err)
 }
 
 // forPeople makes reasons what a person can act on: one for a switch that is away, not one for each kind of object in it.
 func forPeople(reasons []agent.Reason, away error) []agent.Reason {
 	var out []agent.Reason
-	if away != nil {
-		out = append(out, agent.Reason{Text: oneLine(away.Error()), Whole: true})
-	}
 	for _, r := range reasons {
 		if away != nil && strings.Contains(r.Text, ovsdb.ErrNotConnected.Error()) {
-			continue
+			r = agent.Reason{Text: away.Error(), Whole: true}
 		}
 		if r.Whole && strings.Contains(r.Text, "openflow connection") {
 			r.Text = "ovs-vswitchd does not answer (is it running?): " + r.Text

@@ -111,7 +111,7 @@ func (m *Mirror) Apply(f *wire.Frame) (dirty []change.Key, unreadable map[change
 const retryAfter = 10 * time.Second
 
 // Flush hands what was applied to the system, so that it outlives this process, and makes the journal short again when it
-// has grown. The loop calls it before it acts on what was applied. While the disk is full it tells so now and then.
+// has grown. The loop calls it before it acts on what was applied. While the disk is full it says so each time, and tries again now and then.
 func (m *Mirror) Flush() error {
 	if m.journal == nil {
 		return nil
@@ -128,14 +128,15 @@ func (m *Mirror) Flush() error {
 		if m.journal.err == nil {
 			return m.journal.flush()
 		}
-		return nil
+		return m.journal.err
 	}
 	err := m.compact()
 	if err != nil {
 		m.retry = now.Add(retryAfter)
-		if m.journal.err == nil { // only too long
-			err = errors.Join(err, m.journal.flush())
+		if m.journal.err != nil {
+			return m.journal.err
 		}
+		err = errors.Join(err, m.journal.flush()) // only too long
 	}
 	return err
 }

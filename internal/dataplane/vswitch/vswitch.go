@@ -102,14 +102,20 @@ func commit[K comparable](ctx context.Context, c *ovsdb.Client, steps map[K][]ov
 	return nil
 }
 
-// watch calls invalidate whenever what list finds in the database has changed, and after each new connection.
+// watch calls invalidate whenever what list finds in the database has changed, after each new connection, and when one is lost: who
+// reads then hears that nothing can be read.
 func watch[K comparable, V any](ctx context.Context, c *ovsdb.Client, list func(*ovsdb.Snapshot) map[K]V, invalidate func(reason string)) error {
 	changes, stop := c.Watch()
 	defer stop()
 	var last map[K]V
-	connects := 0
+	connects, connected := 0, false
 	for {
-		if s, st := c.Snapshot(), c.State(); s != nil && st.Connected {
+		s, st := c.Snapshot(), c.State()
+		if connected && !st.Connected {
+			invalidate("the database is away")
+		}
+		connected = st.Connected
+		if s != nil && st.Connected {
 			now := list(s)
 			switch {
 			case st.Connects != connects:
