@@ -13,7 +13,7 @@ export LC_ALL  := C.UTF-8
 tagged = $(shell grep -rl --include='*_test.go' '^//go:build $(1)$$' . | xargs -r -n1 dirname | sort -u)
 
 # Packages whose tests run in the virtual machine: drivers of what the kernels of containers lack in part.
-vm_packages = ./internal/dataplane/link ./internal/dataplane/addr ./internal/dataplane/route ./internal/dataplane/netns
+vm_packages = $(addprefix ./internal/dataplane/,link addr route netns bridge vlan vxlan fdb neigh nft)
 
 .PHONY: build setup demo test quick integration conformance vm bench bench-peer soak lint generate clean
 
@@ -44,12 +44,13 @@ integration: build ## tests that take long or need databases and daemons
 conformance: build ## real clients against the whole, on every store
 	$(GO) test -tags conformance -p 1 -timeout 40m $(call tagged,conformance)
 
-vm: ## tests of drivers under Debian's full kernel, in a virtual machine (emulated: minutes)
+vm: build ## drivers, and labs with every mechanism, under Debian's full kernel in a virtual machine (emulated: minutes)
 	./tools/setup.sh vm
 	./tools/vm-kernel.sh
 	CGO_ENABLED=0 $(GO) build -o bin/vm ./test/vm
 	$(GO) test -tags vm ./test/vm -kernel "$${XDG_CACHE_HOME:-$$HOME/.cache}/isospin/vm-kernel"
-	$(GO) test -p 1 -timeout 30m -exec "$(CURDIR)/bin/vm" $(vm_packages)
+	GO="$(GO)" ./tools/vm-drivers.sh $(vm_packages)
+	ISOSPIN_BINARY="$(CURDIR)/bin/isospin" $(GO) test -tags vm -v -timeout 60m -exec "$(CURDIR)/bin/vm -limit 60m" ./test/vmlab
 
 bench: ## figures of the API: bin/isospin on this machine
 	./tools/setup.sh bench
