@@ -10,6 +10,8 @@ import (
 	"isospin/internal/model"
 	"isospin/internal/service/ml2"
 	"isospin/internal/service/ml2/mechdriver/agentbased"
+	"isospin/internal/service/ml2/mechdriver/macvtap"
+	"isospin/internal/service/ml2/mechdriver/sriov"
 	"isospin/internal/service/ml2/typedriver/claim"
 	"isospin/internal/service/ml2/typedriver/flat"
 	"isospin/internal/service/ml2/typedriver/local"
@@ -75,9 +77,13 @@ func mtus(c *config.Server) map[string]int64 {
 // always on: forwarding by what the server knows is how agents work; the name is accepted.
 func MechanismDrivers() map[string]func(*config.Server) ml2.MechanismDriver {
 	return map[string]func(*config.Server) ml2.MechanismDriver{
-		"openvswitch":  func(*config.Server) ml2.MechanismDriver { return agentbased.OpenVSwitch() },
-		"linuxbridge":  func(*config.Server) ml2.MechanismDriver { return agentbased.LinuxBridge() },
-		"l2population": func(*config.Server) ml2.MechanismDriver { return nil },
+		"openvswitch": func(c *config.Server) ml2.MechanismDriver {
+			return agentbased.OpenVSwitch().Prohibit(c.OVSDriver.Prohibited).Tell("ovs_create_tap", c.OVSDriver.CreateTap)
+		},
+		"linuxbridge":    func(*config.Server) ml2.MechanismDriver { return agentbased.LinuxBridge() },
+		"l2population":   func(*config.Server) ml2.MechanismDriver { return nil },
+		"macvtap":        func(*config.Server) ml2.MechanismDriver { return macvtap.Driver{} },
+		"sriovnicswitch": func(c *config.Server) ml2.MechanismDriver { return sriov.Driver{Prohibited: c.SRIOVDriver.Prohibited} },
 	}
 }
 

@@ -27,6 +27,7 @@ type Server struct {
 	Geneve        Geneve        `section:"ml2_type_geneve"`
 	SecurityGroup SecurityGroup `section:"securitygroup"`
 	OVSDriver     OVSDriver     `section:"ovs_driver"`
+	SRIOVDriver   SRIOVDriver   `section:"sriov_driver"`
 	Policy        Policy        `section:"oslo_policy"`
 	Quotas        Quotas        `section:"quotas"`
 	Authtoken     Authtoken     `section:"keystone_authtoken"`
@@ -133,6 +134,11 @@ type Geneve struct {
 type OVSDriver struct {
 	Prohibited []string `option:"vnic_type_prohibit_list" default:"" help:"VNIC types that the driver leaves to others."`
 	CreateTap  bool     `option:"ovs_create_tap" default:"true" help:"Whether os-vif makes the tap device; told to Nova in the VIF's details."`
+}
+
+// SRIOVDriver is the mechanism driver sriovnicswitch.
+type SRIOVDriver struct {
+	Prohibited []string `option:"vnic_type_prohibit_list" default:"" deprecated:"vnic_type_blacklist" choices:"direct,macvtap,direct-physical,accelerator-direct" help:"VNIC types that the driver leaves to others."`
 }
 
 // Policy is where rules come from that differ from the defaults (oslo.policy).

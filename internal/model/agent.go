@@ -9,6 +9,8 @@ const (
 	AgentDHCP        = "DHCP agent"
 	AgentL3          = "L3 agent"
 	AgentMetadata    = "Metadata agent"
+	AgentNICSwitch   = "NIC Switch agent"
+	AgentMacvtap     = "Macvtap agent"
 )
 
 // Agent is one role of a host's agent process, shown as the agent that clients know. It is alive while its

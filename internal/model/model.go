@@ -166,6 +166,10 @@ const (
 	VIFBindingFailed = "binding_failed"
 	VIFOVS           = "ovs"
 	VIFBridge        = "bridge"
+	// What no switch of software carries.
+	VIFHardwareVEB     = "hw_veb"
+	VIFHostdevPhysical = "hostdev_physical"
+	VIFMacvtap         = "macvtap"
 )
 
 // Kinds of ports on networks with private VLANs.
@@ -175,8 +179,14 @@ const (
 	PVLANCommunity   = "community"
 )
 
-// VNICNormal is the vnic_type of a software port.
-const VNICNormal = "normal"
+// Kinds of interfaces that guests want (binding:vnic_type): of software, and of hardware handed to them.
+const (
+	VNICNormal            = "normal"
+	VNICDirect            = "direct"
+	VNICMacvtap           = "macvtap"
+	VNICDirectPhysical    = "direct-physical"
+	VNICAcceleratorDirect = "accelerator-direct"
+)
 
 // Port is one attachment to a network.
 type Port struct {

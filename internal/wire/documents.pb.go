@@ -753,11 +753,12 @@ func (x *Port) GetWaiting() []*WaitingBinding {
 	return nil
 }
 
-// WaitingBinding is a host that waits for a port, and the segment that it will carry it on.
+// WaitingBinding is a host that waits for a port: the segment that it will carry it on, and how.
 type WaitingBinding struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Host          string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
 	SegmentId     string                 `protobuf:"bytes,2,opt,name=segment_id,json=segmentId,proto3" json:"segment_id,omitempty"`
+	VifType       string                 `protobuf:"bytes,3,opt,name=vif_type,json=vifType,proto3" json:"vif_type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -802,6 +803,13 @@ func (x *WaitingBinding) GetHost() string {
 func (x *WaitingBinding) GetSegmentId() string {
 	if x != nil {
 		return x.SegmentId
+	}
+	return ""
+}
+
+func (x *WaitingBinding) GetVifType() string {
+	if x != nil {
+		return x.VifType
 	}
 	return ""
 }
@@ -1967,11 +1975,12 @@ const file_documents_proto_rawDesc = "" +
 	"\btrunk_id\x18\x12 \x01(\tR\atrunkId\x122\n" +
 	"\tsub_ports\x18\x13 \x03(\v2\x15.isospin.wire.SubPortR\bsubPorts\x12\x12\n" +
 	"\x04host\x18\x14 \x01(\tR\x04host\x126\n" +
-	"\awaiting\x18\x15 \x03(\v2\x1c.isospin.wire.WaitingBindingR\awaiting\"C\n" +
+	"\awaiting\x18\x15 \x03(\v2\x1c.isospin.wire.WaitingBindingR\awaiting\"^\n" +
 	"\x0eWaitingBinding\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x1d\n" +
 	"\n" +
-	"segment_id\x18\x02 \x01(\tR\tsegmentId\"x\n" +
+	"segment_id\x18\x02 \x01(\tR\tsegmentId\x12\x19\n" +
+	"\bvif_type\x18\x03 \x01(\tR\avifType\"x\n" +
 	"\aSubPort\x12\x17\n" +
 	"\aport_id\x18\x01 \x01(\tR\x06portId\x12+\n" +
 	"\x11segmentation_type\x18\x02 \x01(\tR\x10segmentationType\x12'\n" +

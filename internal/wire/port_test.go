@@ -4,7 +4,7 @@ import "testing"
 
 // TestWaitsAt: who has a port and who waits for it, also in documents that do not say where it is.
 func TestWaitsAt(t *testing.T) {
-	moving := &Port{Host: "h1", SegmentId: "a", Waiting: []*WaitingBinding{{Host: "h2", SegmentId: "b"}, {Host: "h1", SegmentId: "c"}}}
+	moving := &Port{Host: "h1", SegmentId: "a", VifType: "ovs", Waiting: []*WaitingBinding{{Host: "h2", SegmentId: "b", VifType: "hw_veb"}, {Host: "h1", SegmentId: "c"}}}
 	cases := []struct {
 		name, host, segment string
 		port                *Port
@@ -21,6 +21,9 @@ func TestWaitsAt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if _, waits := c.port.WaitsAt(c.host); waits != c.waits || c.port.SegmentAt(c.host) != c.segment {
 				t.Errorf("waits %v, on segment %q", waits, c.port.SegmentAt(c.host))
+			}
+			if got := c.port.SwitchedAt(c.host); got == (c.port.GetWaiting() != nil && c.host == "h2") {
+				t.Errorf("switched %v", got)
 			}
 		})
 	}

@@ -45,8 +45,8 @@ func roles(n int) *wire.Facts {
 }
 
 // hosts enrols and runs simulated hosts h1, h2, ... until the test ends; they are there when it returns. The server's
-// options are those that listening gave.
-func hosts(t *testing.T, options map[string]string, n int) {
+// options are those that listening gave; more are agents of all hosts besides the usual ones.
+func hosts(t *testing.T, options map[string]string, n int, more ...*wire.AgentFacts) {
 	t.Helper()
 	st := rig.Look(t, options)
 	keeper := hostcred.New(st, clock.System{})
@@ -62,7 +62,9 @@ func hosts(t *testing.T, options map[string]string, n int) {
 	for i := range n {
 		e, err := keeper.Enrol(t.Context(), fmt.Sprintf("h%d", i+1), []string{options["isospin/session_listen"]})
 		must(t, err)
-		h, err := simulate.New(simulate.Options{Answers: true, Link: link.Options{Enrolment: e, Facts: roles(i + 1), Clock: clock.System{},
+		facts := roles(i + 1)
+		facts.Agents = append(facts.Agents, more...)
+		h, err := simulate.New(simulate.Options{Answers: true, Link: link.Options{Enrolment: e, Facts: facts, Clock: clock.System{},
 			IDs: ident.Random{}, Log: slog.New(slog.DiscardHandler)}})
 		must(t, err)
 		all = append(all, h)
@@ -78,7 +80,7 @@ func hosts(t *testing.T, options map[string]string, n int) {
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for alive := 0; alive < n*len(roles(1).Agents); <-tick.C { // which the server writes by and by
+	for alive := 0; alive < n*(len(roles(1).Agents)+len(more)); <-tick.C { // which the server writes by and by
 		must(t, st.Read(wait, func(tx store.Tx) error {
 			alive = 0
 			return store.Each(wait, tx, store.Q("SELECT id FROM agents WHERE connected = 1"), func(func(...any) error) error {

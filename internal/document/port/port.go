@@ -92,7 +92,7 @@ func where(p *model.Port, levels []model.BindingLevel) (sets []change.Set, segme
 	}
 	for _, b := range p.Bindings {
 		if s, ok := Segment(levels, b.Host); ok && b.Host != "" {
-			waiting = append(waiting, &wire.WaitingBinding{Host: b.Host, SegmentId: s})
+			waiting = append(waiting, &wire.WaitingBinding{Host: b.Host, SegmentId: s, VifType: b.VIFType})
 			sets = append(sets, change.NewSet(wire.FamilyHost, b.Host))
 		}
 	}

@@ -1,6 +1,7 @@
 package ml2
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,6 +63,9 @@ func (p *Plugin) bind(ctx context.Context, tx store.WriteTx, old, port *model.Po
 	if err != nil {
 		return err
 	}
+	if old != nil && migrating(old) {
+		r.From = old
+	}
 	o, err := p.Mechanisms.tree(ctx, r, false, func(ctx context.Context, want model.Segment) (model.Segment, error) {
 		return p.reserveNext(ctx, tx, n.ID, want)
 	})
@@ -83,6 +87,12 @@ func (p *Plugin) bind(ctx context.Context, tx store.WriteTx, old, port *model.Po
 		return nil
 	}
 	return p.settle(ctx, tx, port, o)
+}
+
+// migrating tells whether Nova moves the port's guest while it runs (neutron/plugins/ml2/drivers/macvtap/mech_driver/mech_macvtap.py).
+func migrating(port *model.Port) bool {
+	to, ok := port.Profile["migrating_to"].(string)
+	return ok && to != ""
 }
 
 func (p *Plugin) bindRequest(ctx context.Context, tx store.Tx, port *model.Port, n *model.Network) (BindRequest, error) {
@@ -117,7 +127,7 @@ func (p *Plugin) reserveNext(ctx context.Context, tx store.WriteTx, network stri
 
 // settle writes a binding's levels and puts its result into the port, whose row the caller writes.
 func (p *Plugin) settle(ctx context.Context, tx store.WriteTx, port *model.Port, o outcome) error {
-	port.VIFType, port.VIFDetails = o.vifType, o.details
+	port.VIFType, port.VIFDetails, port.Status = o.vifType, o.details, cmp.Or(o.status, port.Status)
 	args := make([]any, 0, 5*len(o.levels))
 	for _, l := range o.levels {
 		args = append(args, l.PortID, l.Host, l.Level, l.Driver, l.SegmentID)

@@ -64,6 +64,9 @@ func (p *Plugin) bindWaiting(ctx context.Context, tx store.WriteTx, port *model.
 	if err != nil {
 		return err
 	}
+	if port.HostID != "" {
+		r.From = port
+	}
 	o, err := p.Mechanisms.tree(ctx, r, false, func(ctx context.Context, want model.Segment) (model.Segment, error) {
 		return p.reserveNext(ctx, tx, n.ID, want)
 	})
@@ -121,6 +124,9 @@ func (p *Plugin) ActivateBinding(ctx context.Context, tx store.WriteTx, id, host
 	}
 	port.HostID, port.VIFType, port.VIFDetails, port.VNICType, port.Profile = b.Host, b.VIFType, b.VIFDetails, b.VNICType, b.Profile
 	port.Status = model.StatusDown
+	if b.VIFType == model.VIFHostdevPhysical { // nobody has to act
+		port.Status = model.StatusActive
+	}
 	port.Wiring++
 	p.bump(&port.Standard)
 	w := service.Write[model.Port]{Op: service.Update, Old: &cur, New: &port}

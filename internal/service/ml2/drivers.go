@@ -74,6 +74,8 @@ type BindRequest struct {
 	Host     model.Host
 	Level    int64
 	Segments []model.Segment
+	// From is the port as it is bound where its running guest is, when the guest is to move; nil otherwise, and in tasks.
+	From *model.Port
 }
 
 // Binding is a driver's answer.
@@ -81,6 +83,8 @@ type Binding struct {
 	Segment    model.Segment
 	VIFType    string
 	VIFDetails map[string]any
+	// Status is the port's from now on where nobody on the host has to act; "": DOWN until the host has done its part.
+	Status string
 	// Next is not empty for a driver that binds here and leaves the rest to the level below: segments by type and physical
 	// network, which the manager reserves.
 	Next []model.Segment

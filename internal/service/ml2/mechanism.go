@@ -28,6 +28,7 @@ type outcome struct {
 	levels  []model.BindingLevel
 	vifType string
 	details map[string]any
+	status  string // "": as it is
 }
 
 // reserve finds or makes the segment of the next level.
@@ -93,7 +94,7 @@ func finish(level model.BindingLevel, b Binding) outcome {
 	for k, v := range b.VIFDetails {
 		details[k] = v
 	}
-	return withDrivers(outcome{bound: true, levels: []model.BindingLevel{level}, vifType: b.VIFType, details: details})
+	return withDrivers(outcome{bound: true, levels: []model.BindingLevel{level}, vifType: b.VIFType, details: details, status: b.Status})
 }
 
 // withDrivers records in vif_details which driver bound which level, as Nova's and operators' tools read it.

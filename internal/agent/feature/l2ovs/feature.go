@@ -262,10 +262,10 @@ func (f *Feature) waits(v agent.View, p *wire.Port) bool {
 	return !ok || where.GetHost() != f.cfg.Host
 }
 
-// here tells whether a port is this host's, whatever forwarding entries still say.
+// here tells whether a port is in this host's switch, whatever forwarding entries still say.
 func (f *Feature) here(v agent.View, id string) bool {
 	p, ok := get[*wire.Port](v, wire.KindPort, id)
-	return ok && !f.waits(v, p)
+	return ok && !f.waits(v, p) && p.SwitchedAt(f.cfg.Host)
 }
 
 // left forgets where a port was, once no document speaks of it there.

@@ -59,6 +59,15 @@ func TestGolden(t *testing.T) {
 			w.plug("tap1", portID(1), 1)
 			w.forward(2, 1, "vxlan", "10.0.0.2", "2001:db8::2")
 		},
+		"hardware": func(w *world) { // a function of a card: reached as another host's port is
+			w.network(1, segment("vlan", "physnet1", 100))
+			w.port(1, 1, "vlanphysnet1", "192.0.2.1")
+			w.plug("tap1", portID(1), 1)
+			p := w.port(2, 1, "vlanphysnet1", "192.0.2.2")
+			p.VifType = "hw_veb"
+			w.put(wire.KindPort, p.Id, p)
+			w.forwardTo("here", 2, 1, "vlanphysnet1", "10.0.0.1", "192.0.2.2")
+		},
 		"waiting": func(w *world) {
 			w.network(1, segment("vlan", "physnet1", 100), segment("vxlan", "", 200))
 			w.port(1, 1, "vlanphysnet1", "192.0.2.1")
@@ -211,6 +220,13 @@ func TestReports(t *testing.T) {
 		{name: "no mapping", cfg: hostConfig(), build: func(w *world) { two(w, segment("vlan", "elsewhere", 1)) }, state: wire.State_FAILED, detail: "bridge_mappings"},
 		{name: "tunnels off", cfg: noTunnels, build: func(w *world) { two(w, segment("vxlan", "", 1)) }, state: wire.State_FAILED, detail: "local_ip"},
 		{name: "tunnel type off", cfg: few, build: func(w *world) { two(w, segment("vxlan", "", 1)) }, state: wire.State_FAILED, detail: "tunnel_types"},
+		{name: "hardware", cfg: hostConfig(), build: func(w *world) {
+			two(w, segment("flat", "public", 0))
+			p := w.port(1, 1, "flatpublic")
+			p.VifType = "hostdev_physical"
+			w.put(wire.KindPort, p.Id, p)
+			delete(w.source.now, "tap1")
+		}},
 		{name: "waits", cfg: hostConfig(), build: func(w *world) { two(w, segment("vxlan", "", 1)); w.waits(1, 1, "vxlan") }, state: wire.State_DONE, docs: "tunnel/vxlan network/" + netID(1) + " host"},
 		{name: "waits in vain", cfg: noTunnels, build: func(w *world) { two(w, segment("vxlan", "", 1)); w.waits(1, 1, "vxlan") }, state: wire.State_FAILED, detail: "local_ip"},
 		{name: "waits for a cable", cfg: hostConfig(), build: func(w *world) {

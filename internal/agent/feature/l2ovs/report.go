@@ -20,6 +20,8 @@ func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 		return agent.Report{PortState: agent.PortState{Generation: p.GetWiring(), State: s, Detail: detail}}, true
 	}
 	switch {
+	case known && !plugged && !p.SwitchedAt(f.cfg.Host): // whoever programs the hardware speaks of it
+		return agent.Report{}, false
 	case !known && (!plugged || i.VLAN != 0): // inside a trunk, a port comes with its document
 		return agent.Report{}, false
 	case !known:

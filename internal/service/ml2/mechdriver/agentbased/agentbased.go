@@ -17,6 +17,7 @@ type Driver struct {
 	vifType   string
 	mappings  []string // the configurations in which the agent says which physical networks it reaches
 	details   func(conf map[string]any) map[string]any
+	off       bool // it binds nothing: an operator leaves software ports to others
 }
 
 // OpenVSwitch binds to the Open vSwitch agent.
@@ -44,13 +45,30 @@ func LinuxBridge() Driver {
 		}}
 }
 
+// Prohibit leaves kinds of interfaces to other drivers.
+func (d Driver) Prohibit(vnics []string) Driver {
+	d.off = slices.Contains(vnics, model.VNICNormal)
+	return d
+}
+
+// Tell adds a fact to the VIF's details.
+func (d Driver) Tell(name string, value any) Driver {
+	before := d.details
+	d.details = func(conf map[string]any) map[string]any {
+		out := before(conf)
+		out[name] = value
+		return out
+	}
+	return d
+}
+
 // Name is the name in `mechanism_drivers`.
 func (d Driver) Name() string { return d.name }
 
 // Bind takes the first segment that the host's agent carries.
 func (d Driver) Bind(r ml2.BindRequest) (ml2.Binding, bool) {
 	agent, alive := r.Host.Agent(d.agentType)
-	if !alive || r.Port.VNICType != model.VNICNormal {
+	if !alive || d.off || r.Port.VNICType != model.VNICNormal {
 		return ml2.Binding{}, false
 	}
 	for _, s := range r.Segments {
