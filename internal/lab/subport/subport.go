@@ -1,6 +1,6 @@
-// Package subport gives a guest a device for one VLAN of another device of its own, as a VLAN device would be, on kernels that have none: frames with the
-// tag come out of it without, and what goes into it leaves by the other device with the tag. Tests of trunks call it inside a guest's
-// network namespace. It sets no addresses.
+// Package subport gives a guest a device for one VLAN of another device of its own: a VLAN device, or what does the same on kernels that have
+// none: frames with the tag come out of it without, and what goes into it leaves by the other device with the tag. Tests of trunks call it inside a
+// guest's network namespace. It sets no addresses.
 package subport
 
 import (
@@ -29,10 +29,12 @@ type Plan struct {
 
 // Device is a device that works until it is closed.
 type Device struct {
+	vlan *vlanDevice // the kernel's, which works by itself; else the rest
+
 	tap    int
 	parent int
 	stop   [2]int // a pipe whose end ends the readers
-	vlan   uint16
+	tag    uint16
 	wg     sync.WaitGroup
 	once   sync.Once
 }
@@ -42,7 +44,17 @@ const largest = 1 << 16
 
 // Make makes the device in the network namespace that the calling thread is in, and sets it up. Its goroutines end with Close.
 func Make(p Plan) (*Device, error) {
-	d := &Device{tap: -1, parent: -1, stop: [2]int{-1, -1}, vlan: p.VLAN}
+	d := &Device{tap: -1, parent: -1, stop: [2]int{-1, -1}, tag: p.VLAN}
+	v, err := makeVLAN(p)
+	if err != nil {
+		if v != nil {
+			err = errors.Join(err, v.remove())
+		}
+		return nil, fmt.Errorf("VLAN %d of %s: %w", p.VLAN, p.Parent, err)
+	}
+	if d.vlan = v; v != nil {
+		return d, nil
+	}
 	if err := d.open(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("VLAN %d of %s: %w", p.VLAN, p.Parent, err), d.free())
 	}
@@ -144,7 +156,7 @@ func (d *Device) up() {
 		if l, ok := from.(*unix.SockaddrLinklayer); ok && l.Pkttype == unix.PACKET_OUTGOING {
 			continue
 		}
-		if vlan, ok := tag(beside[:oobn]); ok && vlan == d.vlan {
+		if vlan, ok := tag(beside[:oobn]); ok && vlan == d.tag {
 			_, _ = unix.Write(d.tap, frame[:n]) // a frame that is lost is a frame that is lost
 		}
 	}
@@ -173,7 +185,7 @@ func (d *Device) down() {
 		if err != nil || n < 14 {
 			continue
 		}
-		_ = unix.Send(d.parent, Tagged(out, in[:n], d.vlan), 0) // as above
+		_ = unix.Send(d.parent, Tagged(out, in[:n], d.tag), 0) // as above
 	}
 }
 
@@ -189,6 +201,10 @@ func Tagged(buf, frame []byte, vlan uint16) []byte {
 func (d *Device) Close() error {
 	var err error
 	d.once.Do(func() {
+		if d.vlan != nil {
+			err = d.vlan.remove()
+			return
+		}
 		_, err = unix.Write(d.stop[1], []byte{0})
 		d.wg.Wait()
 		err = errors.Join(err, d.free())
