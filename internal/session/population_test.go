@@ -74,6 +74,7 @@ func (x *cloud) costs(do func()) string {
 		}
 		return before
 	}
+	x.mark() // what was written before is told
 	idle := count(x.mark)
 	x.mu.Lock()
 	clear(x.frames)
