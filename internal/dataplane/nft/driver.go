@@ -2,7 +2,6 @@ package nft
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,7 +23,7 @@ type Driver struct {
 	// transaction fails, and it is read anew.
 	known map[Key]Object
 
-	transactions, messages atomic.Uint64
+	transactions, changes atomic.Uint64
 }
 
 // New makes the driver of the table in a namespace; "" is the host's.
@@ -33,17 +32,17 @@ func New(ns string) *Driver {
 }
 
 // Close ends the driver's connection.
-func (d *Driver) Close() { d.conn.failed() }
+func (d *Driver) Close() { d.conn.close() }
 
-// Sent counts the transactions that succeeded, and the commands in them: one for each rule, set, chain and element.
-func (d *Driver) Sent() (transactions, commands uint64) {
-	return d.transactions.Load(), d.messages.Load()
+// Sent counts the transactions that succeeded, and what they changed: each rule, set, chain and element counts as one.
+func (d *Driver) Sent() (transactions, changes uint64) {
+	return d.transactions.Load(), d.changes.Load()
 }
 
 // remember takes what was read.
 func (d *Driver) remember(m map[Key]Object) { d.known = maps.Clone(m) }
 
-// Put implements reconcile.Driver. The whole batch is one transaction; only if the kernel refuses it does each object get its own.
+// Put implements reconcile.Driver. The whole batch is one transaction, but for objects that the kernel refuses.
 func (d *Driver) Put(ctx context.Context, batch map[Key]Object) error {
 	bad := reconcile.Errors[Key]{}
 	good := make(map[Key]Object, len(batch))
@@ -65,42 +64,56 @@ func (d *Driver) Drop(ctx context.Context, batch map[Key]Object) error {
 	return bad.Err()
 }
 
-// each writes a batch whole, and where that fails one by one, so that one bad object holds up no other.
-func (d *Driver) each(ctx context.Context, batch map[Key]Object, bad reconcile.Errors[Key], write func([]Key, map[Key]Object) error) {
-	if len(batch) == 0 {
-		return
-	}
-	if d.known == nil {
+// write is put or drop: refused are the objects that the kernel would not have, and then nothing was done; an error is about all.
+type write func(ctx context.Context, keys []Key, batch map[Key]Object) (refused map[Key]error, err error)
+
+// each writes a batch in one transaction, without those objects that the kernel refuses: one bad object holds up no other, but for those that
+// refer to it.
+func (d *Driver) each(ctx context.Context, batch map[Key]Object, bad reconcile.Errors[Key], do write) {
+	keys := order(batch)
+	fresh := d.known == nil
+	if fresh && len(keys) > 0 {
 		if _, err := d.List(ctx); err != nil {
-			fail(batch, bad, err)
+			fail(keys, bad, err)
 			return
 		}
 	}
-	keys := order(batch)
-	if write(keys, batch) == nil {
-		return
-	}
-	if _, err := d.List(ctx); err != nil {
-		fail(batch, bad, err)
-		return
-	}
-	// What was known may have been wrong.
-	if write(keys, batch) == nil || ctx.Err() != nil {
-		return
-	}
-	for _, k := range keys {
-		err := ctx.Err()
-		if err == nil {
-			err = write([]Key{k}, batch)
+	alone := false
+	for len(keys) > 0 {
+		now := keys
+		if alone {
+			now = keys[:1]
 		}
-		if err != nil {
-			bad[k] = err
+		refused, err := do(ctx, now, batch)
+		switch {
+		case err == nil && len(refused) == 0:
+			keys = keys[len(now):]
+			continue
+		case err != nil && (fresh || ctx.Err() != nil):
+			fail(keys, bad, err)
+			return
+		case !fresh: // what was known may have been wrong
+			fresh = true
+			if _, err := d.List(ctx); err != nil {
+				fail(keys, bad, err)
+				return
+			}
+			continue
 		}
+		// One command has many elements: which of them is refused only shows when each has its own.
+		for k := range refused {
+			if k.Kind == KindElement && len(now) > 1 {
+				alone = true
+				delete(refused, k)
+			}
+		}
+		maps.Copy(bad, refused)
+		keys = slices.DeleteFunc(keys, func(k Key) bool { return refused[k] != nil })
 	}
 }
 
-func fail(batch map[Key]Object, bad reconcile.Errors[Key], err error) {
-	for k := range batch {
+func fail(keys []Key, bad reconcile.Errors[Key], err error) {
+	for _, k := range keys {
 		bad[k] = err
 	}
 }
@@ -154,36 +167,23 @@ func compareText(a, b string) int {
 	return 0
 }
 
-// flush sends a transaction.
-func (d *Driver) flush(lib *nftables.Conn, commands int) error {
-	if err := lib.Flush(); err != nil {
-		d.conn.failed()
-		return fmt.Errorf("nftables: %w", err)
+// Tracks tells whether the kernel follows connections on bridges (modules nf_conntrack_bridge and nft_meta_bridge): it is asked for a rule that needs
+// them, in a transaction that takes it back.
+func (d *Driver) Tracks(ctx context.Context) (bool, error) {
+	const probe = Table + "-probe"
+	var t transaction
+	t.add()(newTable(probe))
+	t.add()(newChain(probe, "probe", nil))
+	t.add()(newRule(probe, "probe", Do(Accept(), IBrName().Is(Name("brq")), CTState(StateEstablished)), 0))
+	t.add()(delTable(probe))
+	if t.err != nil {
+		return false, t.err
 	}
-	d.transactions.Add(1)
-	d.messages.Add(uint64(commands))
-	return nil
-}
-
-// Tracks tells whether the kernel follows connections on bridges (modules nf_conntrack_bridge and nft_meta_bridge): it is asked for a rule that needs them, in a
-// transaction that takes it back.
-func (d *Driver) Tracks() (bool, error) {
-	lib, err := d.conn.open()
+	refused, err := d.conn.transact(ctx, t.messages)
 	if err != nil {
-		return false, err
-	}
-	t := lib.AddTable(&nftables.Table{Family: nftables.TableFamilyBridge, Name: Table + "-probe"})
-	c := lib.AddChain(&nftables.Chain{Name: "probe", Table: t})
-	lib.AddRule(&nftables.Rule{Table: t, Chain: c, Exprs: Do(Accept(), IBrName().Is(Name("brq")), CTState(StateEstablished)).code})
-	lib.DelTable(t)
-	if err := lib.Flush(); err != nil {
-		d.conn.failed()
-		if errors.Is(err, errProto) || errors.Is(err, errNotSupported) || missing(err) {
-			return false, nil
-		}
 		return false, fmt.Errorf("nftables: %w", err)
 	}
-	return true, nil
+	return len(refused) == 0, nil
 }
 
 var _ reconcile.Driver[Key, Object] = (*Driver)(nil)

@@ -79,6 +79,7 @@ func everyRule() []nft.Rule {
 		nft.Do(nft.Accept(), nft.In("pairs", nft.IIfName(), nft.EtherSource(), nft.IPSource())),
 		nft.Do(nft.Goto("target"), nft.L4Protocol().Is(nft.Num1(6)), nft.TargetPort().Between(nft.Num2(80), nft.Num2(443))).For("a rule's id"),
 		nft.Do(nft.Goto("target"), nft.L4Protocol().Is(nft.Num1(17)), nft.SourcePort().Is(nft.Num2(67)), nft.TargetPort().Is(nft.Num2(68))),
+		nft.Do(nft.Accept(), nft.Protocol().Is(nft.Num2(0x0806)), nft.In("arp", nft.ARPTargetIP())),
 		nft.Do(nft.Accept(), nft.ICMPType().Is(nft.Num1(8)), nft.ICMPCode().Is(nft.Num1(0))),
 		nft.Do(nft.Drop(), nft.Fragment(), nft.ICMPType().Between(nft.Num1(130), nft.Num1(136))),
 		nft.Do(nft.Drop(), nft.ARPHead().Not([]byte{0, 1, 8, 0, 6, 4}), nft.ARPOperation().Is(nft.Num2(1)), nft.ARPSenderIP().Is(make([]byte, 4))),
@@ -98,6 +99,7 @@ func everything() map[nft.Key]nft.Object {
 		nft.SetKey("zones"):     {Layout: zones()},
 		nft.SetKey("prefixes"):  {Layout: prefixes()},
 		nft.SetKey("pairs"):     {Layout: pairs()},
+		nft.SetKey("arp"):       {Layout: nft.LayoutOf(nft.ARPTargetIP())},
 		nft.ChainKey("target"):  {},
 		nft.ChainKey("rules"):   {Rules: everyRule()},
 		nft.ChainKey("forward"): {Hook: &nft.Hook{Point: nft.Postrouting, Priority: 10}, Rules: []nft.Rule{nft.Do(nft.Jump("rules"))}},
@@ -287,7 +289,7 @@ func (w without) List(ctx context.Context) (map[nft.Key]nft.Object, error) {
 	return all, err
 }
 
-// TestATransactionIsAsLargeAsTheChange counts commands.
+// TestATransactionIsAsLargeAsTheChange counts changes.
 func TestATransactionIsAsLargeAsTheChange(t *testing.T) {
 	ns := space(t)
 	d := driver(t, ns)
@@ -306,13 +308,13 @@ func TestATransactionIsAsLargeAsTheChange(t *testing.T) {
 	}
 	cost := func(what string, most uint64, change func() error) {
 		t.Helper()
-		before, commands := d.Sent()
+		before, changes := d.Sent()
 		if err := change(); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		after, now := d.Sent()
-		if after-before != 1 || now-commands > most {
-			t.Errorf("%s: %d transactions, %d commands, more than %d", what, after-before, now-commands, most)
+		if after-before != 1 || now-changes > most {
+			t.Errorf("%s: %d transactions, %d changes, more than %d", what, after-before, now-changes, most)
 		}
 	}
 	k, o := macs().Element("macs", nft.Name("tap9"), mac(9))

@@ -111,7 +111,10 @@ func EtherTarget() Field {
 // EtherType is the frame's outermost ethertype: of a frame with a VLAN tag that of the tag.
 func EtherType() Field { return payload("ether type", expr.PayloadBaseLLHeader, 12, ethertype()) }
 
-// IPSource, IPTarget, IP6Source and IP6Target are the packet's addresses. They read a packet's bytes whatever it is: match the ethertype first.
+// Protocol is what the frame carries, behind one VLAN tag.
+func Protocol() Field { return meta("protocol", expr.MetaKeyPROTOCOL, ethertype()) }
+
+// IPSource, IPTarget, IP6Source and IP6Target are the packet's addresses. They read a packet's bytes whatever it is: match Protocol first.
 func IPSource() Field { return payload("ip saddr", expr.PayloadBaseNetworkHeader, 12, ipv4()) }
 
 // IPTarget see IPSource.
@@ -143,6 +146,9 @@ func ARPSenderMAC() Field {
 
 // ARPSenderIP see ARPSenderMAC.
 func ARPSenderIP() Field { return payload("arp saddr ip", expr.PayloadBaseNetworkHeader, 14, ipv4()) }
+
+// ARPTargetIP is whom an ARP packet asks for.
+func ARPTargetIP() Field { return payload("arp daddr ip", expr.PayloadBaseNetworkHeader, 24, ipv4()) }
 
 // L4Protocol is the protocol above IP, behind IPv6's extension headers.
 func L4Protocol() Field { return meta("l4proto", expr.MetaKeyL4PROTO, number("inet_proto", 1)) }

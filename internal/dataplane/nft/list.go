@@ -18,7 +18,7 @@ import (
 func (d *Driver) List(ctx context.Context) (map[Key]Object, error) {
 	out, err := d.list(ctx)
 	if err != nil {
-		d.conn.failed()
+		d.conn.close()
 		return nil, fmt.Errorf("nftables: %w", err)
 	}
 	d.remember(out)
@@ -26,7 +26,7 @@ func (d *Driver) List(ctx context.Context) (map[Key]Object, error) {
 }
 
 func (d *Driver) list(ctx context.Context) (map[Key]Object, error) {
-	lib, err := d.conn.open()
+	lib, err := d.conn.reader()
 	if err != nil {
 		return nil, err
 	}
@@ -43,14 +43,20 @@ func (d *Driver) list(ctx context.Context) (map[Key]Object, error) {
 		if c.Table.Name != d.table.Name {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		o, err := d.readChain(lib, c)
-		if err != nil {
-			return nil, err
+		var o Object
+		if c.Hooknum != nil && c.Priority != nil {
+			o.Hook = &Hook{Point: Point(*c.Hooknum), Priority: int32(*c.Priority)}
 		}
 		out[ChainKey(c.Name)] = o
+	}
+	rules, err := d.conn.rules(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rules {
+		o := out[ChainKey(r.chain)]
+		o.Rules = append(o.Rules, r.rule)
+		out[ChainKey(r.chain)] = o
 	}
 	sets, err := lib.GetSets(d.table)
 	if err != nil {
@@ -71,21 +77,6 @@ func (d *Driver) list(ctx context.Context) (map[Key]Object, error) {
 		}
 	}
 	return out, nil
-}
-
-func (d *Driver) readChain(lib *nftables.Conn, c *nftables.Chain) (Object, error) {
-	var o Object
-	if c.Hooknum != nil && c.Priority != nil {
-		o.Hook = &Hook{Point: Point(*c.Hooknum), Priority: int32(*c.Priority)}
-	}
-	rules, err := lib.GetRules(d.table, c)
-	if err != nil {
-		return o, fmt.Errorf("rules of %s: %w", c.Name, err)
-	}
-	for _, r := range rules {
-		o.Rules = append(o.Rules, readRule(r))
-	}
-	return o, nil
 }
 
 // layoutOf makes a layout of what the library tells of a set.
@@ -207,4 +198,13 @@ func readVerdict(b []byte) (Verdict, error) {
 		}
 	}
 	return v, ad.Err()
+}
+
+// tableThere tells whether our table is there.
+func tableThere(lib *nftables.Conn, table *nftables.Table) (bool, error) {
+	all, err := lib.ListTablesOfFamily(table.Family)
+	if err != nil {
+		return false, fmt.Errorf("tables: %w", err)
+	}
+	return slices.ContainsFunc(all, func(t *nftables.Table) bool { return t.Name == table.Name }), nil
 }

@@ -1,7 +1,6 @@
 package nft
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -9,9 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
-	"github.com/google/nftables/userdata"
 )
 
 // Term is a condition of a rule, or something that it does before its verdict.
@@ -174,34 +171,42 @@ func CTOriginal() Term {
 	return t
 }
 
-// CTMarked matches packets whose connection's mark has one of the bits.
-func CTMarked(bits uint32) Term {
-	t := ct(expr.CtKeyMARK, 4).masked(native(bits), make([]byte, 4), expr.CmpOpNeq)
-	t.text = fmt.Sprintf("ct mark and %#x", bits)
-	return t
+// Parts of what a connection began with: of its first packet, whichever way the packet at hand goes.
+func tuple(name string, k expr.CtKey, t Type) Field {
+	return Field{"ct original " + name, t, func(r uint32) expr.Any { return &expr.Ct{Key: k, Register: r} }}
 }
 
-// CTUnmarked matches packets that have a connection whose mark has none of the bits.
-func CTUnmarked(bits uint32) Term {
-	t := ct(expr.CtKeyMARK, 4).masked(native(bits), make([]byte, 4), expr.CmpOpEq)
-	t.text = fmt.Sprintf("ct mark and %#x is 0", bits)
-	return t
+// Keys of conntrack that the library has no names for (linux/netfilter/nf_tables.h).
+const (
+	ctSourceIP, ctTargetIP, ctSourceIP6, ctTargetIP6 = 19, 20, 21, 22
+)
+
+// ofTuple tells whether the kernel wants a direction with the key.
+func ofTuple(k expr.CtKey) bool {
+	return k >= ctSourceIP && k <= ctTargetIP6 || k == expr.CtKeyPROTOSRC || k == expr.CtKeyPROTODST
 }
 
-// CTMark sets bits of the connection's mark, CTUnmark clears them.
-func CTMark(bits uint32) Term {
-	return setMark(fmt.Sprintf("ct mark set ct mark or %#x", bits), ^bits, bits)
+// BeganIP and BeganIP6 are the address that a connection's first packet came from, ForIP and ForIP6 the one that it was for. What has no
+// connection, or one of the other family, matches nothing.
+func BeganIP() Field { return tuple("ip saddr", ctSourceIP, ipv4()) }
+
+// BeganIP6 see BeganIP.
+func BeganIP6() Field { return tuple("ip6 saddr", ctSourceIP6, ipv6()) }
+
+// ForIP see BeganIP.
+func ForIP() Field { return tuple("ip daddr", ctTargetIP, ipv4()) }
+
+// ForIP6 see BeganIP.
+func ForIP6() Field { return tuple("ip6 daddr", ctTargetIP6, ipv6()) }
+
+// ForPort is the port that a connection's first packet was for; of ICMP the message's type and code.
+func ForPort() Field {
+	return tuple("proto-dst", expr.CtKeyPROTODST, number("inet_service", 2))
 }
 
-// CTUnmark see CTMark.
-func CTUnmark(bits uint32) Term {
-	return setMark(fmt.Sprintf("ct mark set ct mark and %#x", ^bits), ^bits, 0)
-}
-
-func setMark(text string, mask, xor uint32) Term {
-	return Term{text, []expr.Any{&expr.Ct{Key: expr.CtKeyMARK, Register: register(0)},
-		&expr.Bitwise{SourceRegister: register(0), DestRegister: register(0), Len: 4, Mask: native(mask), Xor: native(xor)},
-		&expr.Ct{Key: expr.CtKeyMARK, Register: register(0), SourceRegister: true}}}
+// ForProtocol is the protocol of a connection, also for an error of ICMP that is about it.
+func ForProtocol() Field {
+	return tuple("protocol", expr.CtKeyPROTOCOL, number("inet_proto", 1))
 }
 
 func ct(k expr.CtKey, size int) Field {
@@ -282,14 +287,14 @@ func Do(v Verdict, terms ...Term) Rule {
 		r.code = append(r.code, &expr.Verdict{Kind: v.kind, Chain: v.chain})
 	}
 	r.text = strings.Join(texts, " ")
-	r.print = fingerprint(r.code, "")
+	r.print = fingerprint(encoded(r.code), "")
 	return r
 }
 
 // For says for people what the rule is for, in at most 120 bytes; nft shows it.
 func (r Rule) For(comment string) Rule {
 	r.comment = comment
-	r.print = fingerprint(r.code, comment)
+	r.print = r.print[:12] + comment
 	return r
 }
 
@@ -301,44 +306,30 @@ func (r Rule) String() string {
 	return fmt.Sprintf("%s comment %q", r.text, r.comment)
 }
 
-// fingerprint is equal for rules that are equal in the kernel.
-func fingerprint(code []expr.Any, comment string) string {
-	h := sha256.New()
+// encoded are steps as the kernel reads them.
+func encoded(code []expr.Any) (out [][]byte) {
 	for _, e := range code {
-		switch x := e.(type) {
-		case *expr.Ct: // what a set reads from is not told
-			if x.SourceRegister || x.Register == 0 {
-				_, _ = fmt.Fprintf(h, "ct set %d;", x.Key)
-				continue
-			}
-		case *expr.Lookup: // the number of a set serves within a transaction only
-			c := *x
-			c.SetID = 0
-			e = &c
+		b, err := encode(e)
+		if err != nil { // newRule says so when it is put
+			b = fmt.Append(nil, err)
 		}
-		b, err := expr.Marshal(byte(nftables.TableFamilyBridge), e)
+		out = append(out, b)
+	}
+	return out
+}
+
+// fingerprint is equal for rules that are equal in the kernel.
+func fingerprint(steps [][]byte, comment string) string {
+	h := sha256.New()
+	for _, s := range steps {
+		b, err := canonical(s)
 		if err != nil {
-			_, _ = fmt.Fprintf(h, "%T: %v;", e, err)
-			continue
+			b = fmt.Append(s, err)
 		}
-		_, _ = h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(b))))
+		_, _ = h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(b)))) // a hash takes everything
 		_, _ = h.Write(b)
 	}
 	return string(h.Sum(nil)[:12]) + comment
-}
-
-// commentData is how nft keeps a rule's comment.
-func commentData(comment string) []byte {
-	if comment == "" {
-		return nil
-	}
-	return userdata.AppendString(nil, userdata.TypeComment, comment)
-}
-
-// readRule makes a rule of what the kernel tells.
-func readRule(r *nftables.Rule) Rule {
-	comment, _ := userdata.GetString(bytes.Clone(r.UserData), userdata.TypeComment)
-	return Rule{text: "as in the kernel", code: r.Exprs, comment: comment, print: fingerprint(r.Exprs, comment)}
 }
 
 // uses are the sets and the chain that a rule names.

@@ -1,284 +1,228 @@
 package nft
 
 import (
-	"bytes"
-	"encoding/binary"
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/google/nftables"
-	"github.com/google/nftables/expr"
+	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
-)
-
-// What a kernel without connection tracking on bridges answers.
-const (
-	errProto        = unix.EPROTO
-	errNotSupported = unix.EOPNOTSUPP
 )
 
 // atOnce is how many elements one command carries: its length is told in 16 bits.
 const atOnce = 200
 
-// transaction gathers commands.
+// transaction gathers commands, each on behalf of objects.
 type transaction struct {
 	d        *Driver
-	lib      *nftables.Conn
-	commands int
+	messages []netlink.Message
+	of       [][]Key // of each message
+	changes  int     // rules, sets, chains and elements in them
+	sets     uint32
 	err      error
 }
 
-func (d *Driver) begin() (*transaction, error) {
-	lib, err := d.conn.open()
-	if err != nil {
-		return nil, err
+// add takes what a command's maker returned.
+func (t *transaction) add(keys ...Key) func(netlink.Message, error) {
+	return func(m netlink.Message, err error) {
+		if err != nil {
+			t.err = err
+			return
+		}
+		t.messages, t.of = append(t.messages, m), append(t.of, keys)
+		t.changes++
 	}
-	return &transaction{d: d, lib: lib}, nil
+}
+
+// send has the kernel do it. refused are the objects that stand in its way.
+func (t *transaction) send(ctx context.Context) (refused map[Key]error, err error) {
+	if t.err != nil || len(t.messages) == 0 {
+		return nil, t.err
+	}
+	bad, err := t.d.conn.transact(ctx, t.messages)
+	if err != nil {
+		return nil, fmt.Errorf("nftables: %w", err)
+	}
+	if len(bad) == 0 {
+		t.d.transactions.Add(1)
+		t.d.changes.Add(uint64(t.changes))
+		return nil, nil
+	}
+	refused = map[Key]error{}
+	for at, e := range bad {
+		e = fmt.Errorf("nftables: %w", e)
+		for _, k := range t.of[at] {
+			refused[k] = e
+		}
+		if len(t.of[at]) == 0 { // the table itself
+			err = e
+		}
+	}
+	return refused, err
 }
 
 // put makes or corrects the objects in one transaction.
-func (d *Driver) put(keys []Key, batch map[Key]Object) error {
-	t, err := d.begin()
-	if err != nil {
-		return err
-	}
-	t.lib.AddTable(d.table)
+func (d *Driver) put(ctx context.Context, keys []Key, batch map[Key]Object) (map[Key]error, error) {
+	t := &transaction{d: d}
+	t.add()(newTable(Table))
+	t.changes = 0
+	lost := map[Key]bool{} // what goes with an object that is made anew
 	for _, k := range keys {
 		if k.Kind == KindSet {
-			t.putSet(k, batch[k])
+			t.putSet(k, batch[k], lost)
 		}
 	}
 	for _, k := range keys {
 		if k.Kind == KindChain {
-			t.declare(k, batch[k])
+			t.declare(k, batch[k], lost)
 		}
 	}
 	for _, k := range keys {
 		if k.Kind == KindChain {
-			t.putRules(k, batch[k])
+			t.putRules(ctx, k, batch[k], lost[k])
 		}
 	}
-	t.elements(keys, func(k Key) (Object, bool) { return t.stale(k, batch[k]) }, t.lib.SetDeleteElements)
-	t.elements(keys, func(k Key) (Object, bool) { return batch[k], true }, t.lib.SetAddElements)
-	if t.err != nil {
-		d.conn.failed()
-		return t.err
+	t.elements(unix.NFT_MSG_DELSETELEM, keys, func(k Key) (Object, bool) {
+		have, there := d.known[k]
+		return batch[k], there && !lost[k] && (have.Verdict != batch[k].Verdict || have.Number != batch[k].Number) // the kernel changes none
+	})
+	t.elements(unix.NFT_MSG_NEWSETELEM, keys, func(k Key) (Object, bool) { return batch[k], true })
+	refused, err := t.send(ctx)
+	if err != nil || len(refused) > 0 {
+		return refused, err
 	}
-	if err := d.flush(t.lib, t.commands); err != nil {
-		return err
+	for k := range lost {
+		delete(d.known, k)
 	}
 	for _, k := range keys {
 		d.known[k] = batch[k]
 	}
-	return nil
+	return nil, nil
 }
 
 // drop removes those of the objects that are there in one transaction.
-func (d *Driver) drop(keys []Key, batch map[Key]Object) error {
+func (d *Driver) drop(ctx context.Context, keys []Key, batch map[Key]Object) (map[Key]error, error) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k Key) bool {
 		_, there := d.known[k]
 		return !there
 	})
-	if len(keys) == 0 {
-		return nil
-	}
-	t, err := d.begin()
-	if err != nil {
-		return err
-	}
+	t := &transaction{d: d}
 	gone := map[string]bool{} // sets that go, with all their elements
 	for _, k := range keys {
 		if k.Kind == KindSet {
 			gone[k.Name] = true
 		}
 	}
-	t.elements(keys, func(k Key) (Object, bool) { return batch[k], !gone[k.Name] || batch[k].Layout.Map == Verdicts }, t.lib.SetDeleteElements)
+	// Verdicts hold on to chains that go too.
+	t.elements(unix.NFT_MSG_DELSETELEM, keys, func(k Key) (Object, bool) { return batch[k], !gone[k.Name] || batch[k].Layout.Map == Verdicts })
 	for _, k := range keys {
 		if k.Kind == KindChain && len(d.known[k].Rules) > 0 {
-			t.lib.FlushChain(&nftables.Chain{Name: k.Name, Table: d.table})
-			t.commands++
+			t.add(k)(delRule(Table, k.Name, 0))
 		}
 	}
 	for _, k := range slices.Backward(keys) { // those that jump before those that are jumped to
 		switch k.Kind {
 		case KindChain:
-			t.lib.DelChain(&nftables.Chain{Name: k.Name, Table: d.table})
-			t.commands++
+			t.add(k)(delChain(Table, k.Name))
 		case KindSet:
-			t.lib.DelSet(&nftables.Set{Name: k.Name, Table: d.table})
-			t.commands++
+			t.add(k)(delSet(Table, k.Name))
 		case KindElement:
 		}
 	}
-	if t.err != nil {
-		d.conn.failed()
-		return t.err
-	}
-	if err := d.flush(t.lib, t.commands); err != nil {
-		return err
+	refused, err := t.send(ctx)
+	if err != nil || len(refused) > 0 {
+		return refused, err
 	}
 	for _, k := range keys {
 		delete(d.known, k)
 	}
 	maps.DeleteFunc(d.known, func(k Key, _ Object) bool { return k.Kind == KindElement && gone[k.Name] })
-	return nil
-}
-
-// set is the library's word for a set.
-func (t *transaction) set(name string, l Layout) *nftables.Set {
-	s := &nftables.Set{Table: t.d.table, Name: name, Interval: l.Interval, IsMap: l.Map != Nothing, Concatenation: len(l.Fields) > 1}
-	var err error
-	if s.KeyType, err = l.datatype(); err != nil {
-		t.err = err
-	}
-	switch l.Map {
-	case Verdicts:
-		s.DataType = nftables.TypeVerdict
-	case Numbers:
-		s.DataType = nftables.TypeInteger
-		s.DataType.Bytes = 2
-	case Nothing:
-	}
-	return s
+	return nil, nil
 }
 
 // putSet makes a set, anew if it is another than wanted: the kernel refuses that while rules use it.
-func (t *transaction) putSet(k Key, o Object) {
-	s := t.set(k.Name, o.Layout)
+func (t *transaction) putSet(k Key, o Object, lost map[Key]bool) {
 	if have, there := t.d.known[k]; there {
 		if o.Layout.equal(have.Layout) {
 			return
 		}
-		t.lib.DelSet(s)
-		t.commands++
+		for e := range t.d.known {
+			if e.Kind == KindElement && e.Name == k.Name {
+				lost[e] = true
+			}
+		}
+		t.add(k)(delSet(Table, k.Name))
 	}
-	if err := t.lib.AddSet(s, nil); err != nil {
-		t.err = err
-	}
-	t.commands++
+	t.sets++
+	t.add(k)(newSet(Table, k.Name, t.sets, o.Layout))
 }
 
 // declare makes a chain without rules, so that others can name it.
-func (t *transaction) declare(k Key, o Object) {
-	c := &nftables.Chain{Name: k.Name, Table: t.d.table}
+func (t *transaction) declare(k Key, o Object, lost map[Key]bool) {
 	have, there := t.d.known[k]
 	if there && (have.Hook == nil) == (o.Hook == nil) && (o.Hook == nil || *have.Hook == *o.Hook) {
 		return
 	}
 	if there {
-		t.lib.FlushChain(c)
-		t.lib.DelChain(c)
-		t.commands += 2
-		delete(t.d.known, k)
+		lost[k] = true
+		t.add(k)(delRule(Table, k.Name, 0))
+		t.add(k)(delChain(Table, k.Name))
 	}
-	if o.Hook != nil {
-		c.Type = nftables.ChainTypeFilter
-		c.Hooknum = nftables.ChainHookRef(nftables.ChainHook(o.Hook.Point))
-		c.Priority = nftables.ChainPriorityRef(nftables.ChainPriority(o.Hook.Priority))
-	}
-	t.lib.AddChain(c)
-	t.commands++
+	t.add(k)(newChain(Table, k.Name, o.Hook))
 }
 
-// putRules makes a chain's rules what they shall be. Those at its beginning and end that are right stay, with their counters and their places, so
-// that a rule more is one command.
-func (t *transaction) putRules(k Key, o Object) {
-	c := &nftables.Chain{Name: k.Name, Table: t.d.table}
-	var have []*nftables.Rule
-	if old, there := t.d.known[k]; there && len(old.Rules) > 0 {
+// putRules makes a chain's rules what they shall be. Those at its beginning and end that are right stay, so that a rule more is one command.
+func (t *transaction) putRules(ctx context.Context, k Key, o Object, fresh bool) {
+	var have []readRule
+	if old, there := t.d.known[k]; there && !fresh && len(old.Rules) > 0 {
 		// Handles are the kernel's, and another may have changed the chain since.
-		now, err := t.lib.GetRules(t.d.table, c)
-		if err != nil {
+		var err error
+		if have, err = t.d.conn.rules(ctx, k.Name); err != nil {
 			t.err = err
 			return
 		}
-		have = now
 	}
 	before := 0
-	for before < len(have) && before < len(o.Rules) && readRule(have[before]).print == o.Rules[before].print {
+	for before < len(have) && before < len(o.Rules) && have[before].rule.print == o.Rules[before].print {
 		before++
 	}
 	after := 0
-	for after < len(have)-before && after < len(o.Rules)-before && readRule(have[len(have)-1-after]).print == o.Rules[len(o.Rules)-1-after].print {
+	for after < len(have)-before && after < len(o.Rules)-before && have[len(have)-1-after].rule.print == o.Rules[len(o.Rules)-1-after].print {
 		after++
 	}
 	for _, r := range have[before : len(have)-after] {
-		if err := t.lib.DelRule(&nftables.Rule{Table: t.d.table, Chain: c, Handle: r.Handle}); err != nil {
-			t.err = err
-		}
-		t.commands++
+		t.add(k)(delRule(Table, k.Name, r.handle))
 	}
-	fresh := o.Rules[before : len(o.Rules)-after]
-	for _, r := range fresh {
-		n := &nftables.Rule{Table: t.d.table, Chain: c, Exprs: r.code, UserData: commentData(r.comment)}
-		t.commands++
-		if after > 0 { // before the first of those that stay
-			n.Position = have[len(have)-after].Handle
-			t.lib.InsertRule(n)
-			continue
-		}
-		t.lib.AddRule(n)
+	var next uint64 // the first of those that stay at the end
+	if after > 0 {
+		next = have[len(have)-after].handle
 	}
-}
-
-// stale tells whether an element is there with another value: the kernel changes none.
-func (t *transaction) stale(k Key, o Object) (Object, bool) {
-	have, there := t.d.known[k]
-	return o, there && (have.Verdict != o.Verdict || have.Number != o.Number)
+	for _, r := range o.Rules[before : len(o.Rules)-after] {
+		t.add(k)(newRule(Table, k.Name, r, next))
+	}
 }
 
 // elements gives one command a set, or more where it would be too long.
-func (t *transaction) elements(keys []Key, pick func(Key) (Object, bool), do func(*nftables.Set, []nftables.SetElement) error) {
-	var s *nftables.Set
-	var list []nftables.SetElement
+func (t *transaction) elements(kind uint16, keys []Key, pick func(Key) (Object, bool)) {
+	var of []Key
+	var list []element
 	send := func() {
 		if len(list) > 0 {
-			if err := do(s, list); err != nil {
-				t.err = err
-			}
+			t.add(of...)(changeElements(kind, Table, of[0].Name, list))
+			t.changes += len(of) - 1
 		}
-		list = nil
+		of, list = nil, nil
 	}
 	for _, k := range keys {
-		if k.Kind != KindElement {
-			continue
-		}
 		o, wanted := pick(k)
-		if !wanted {
+		if k.Kind != KindElement || !wanted {
 			continue
 		}
-		if s == nil || s.Name != k.Name || len(list) >= atOnce {
+		if len(of) > 0 && (of[0].Name != k.Name || len(list) >= atOnce) {
 			send()
-			s = t.set(k.Name, o.Layout)
 		}
-		list = append(list, element(k, o)...)
-		t.commands++
+		of, list = append(of, k), append(list, elements(k, o)...)
 	}
 	send()
-}
-
-// element is what the library wants for one: a range of a single field is two.
-func element(k Key, o Object) []nftables.SetElement {
-	e := nftables.SetElement{Key: []byte(k.Item)}
-	switch o.Layout.Map {
-	case Verdicts:
-		e.VerdictData = &expr.Verdict{Kind: o.Verdict.kind, Chain: o.Verdict.chain}
-	case Numbers:
-		e.Val = binary.NativeEndian.AppendUint16(nil, o.Number)
-	case Nothing:
-	}
-	if !o.Layout.Interval {
-		return []nftables.SetElement{e}
-	}
-	half := len(k.Item) / 2
-	first, last := bytes.Clone(e.Key[:half]), bytes.Clone(e.Key[half:])
-	if len(o.Layout.Fields) > 1 {
-		e.Key, e.KeyEnd = first, last
-		return []nftables.SetElement{e}
-	}
-	e.Key = first
-	if end := step(last, 1); end != nil {
-		return []nftables.SetElement{e, {Key: end, IntervalEnd: true}}
-	}
-	return []nftables.SetElement{e}
 }
