@@ -57,8 +57,8 @@ type bridgeExtra struct {
 }
 
 // bridgeExtras makes them, in the order of their stages. told is for what follows the kernel: it has a stage read back.
-func bridgeExtras(*config.Agent, Env, string, func(reconcile.Stage) func(reason string)) ([]bridgeExtra, error) {
-	return nil, nil
+func bridgeExtras(c *config.Agent, env Env, _ string, told func(reconcile.Stage) func(reason string)) ([]bridgeExtra, error) {
+	return []bridgeExtra{bridgeTable(c, env, told)}, nil
 }
 
 // bridgeFacts are what the Linux bridge agent says of itself, as Neutron's does (linuxbridge_neutron_agent.py, get_agent_configurations).
@@ -160,15 +160,15 @@ func (b *bridgeHost) parts(h *host) []lifecycle.Part {
 		{Name: "mirror", Stop: func(context.Context) error { return h.docs.Close() }},
 		{Name: "dhcp", Stop: func(context.Context) error { return h.dhcp.Close() }},
 		{Name: "devices", Run: b.devices.Run},
-		{Name: "loop", Run: func(ctx context.Context) error { return h.loop.Run(ctx, h.unreadable) }},
-		{Name: "interfaces", Run: b.watch.Run},
-		{Name: "kernel", Run: h.followKernel},
-		{Name: "neighbours", Run: func(ctx context.Context) error { return b.followNeighbours(ctx, h) }},
 	}
 	for _, x := range b.extras {
-		out = append(out, x.parts...)
+		out = append(out, x.parts...) // what the loop uses ends after it
 	}
-	return out
+	return append(out,
+		lifecycle.Part{Name: "loop", Run: func(ctx context.Context) error { return h.loop.Run(ctx, h.unreadable) }},
+		lifecycle.Part{Name: "interfaces", Run: b.watch.Run},
+		lifecycle.Part{Name: "kernel", Run: h.followKernel},
+		lifecycle.Part{Name: "neighbours", Run: func(ctx context.Context) error { return b.followNeighbours(ctx, h) }})
 }
 
 // followed says for which changes in the kernel the stages are read back.
