@@ -230,6 +230,11 @@ func TestWhyAPortIsNotActive(t *testing.T) {
 		{"no tunnels", on(overlay, "h2"), nil, "has no address for tunnels"},
 		{"no mapping", on(physical, "h2"), nil, "has no bridge_mappings for physical network public"},
 		{"nothing plugged", on(overlay, "h1"), nil, "no interface of the port is plugged on host h1"},
+		{"switched off", on(overlay, "h1"), func(p model.Port) []*wire.Status {
+			off := word(p, wire.EntityL2, wire.State_UNPLUGGED, p.Wiring)
+			off.Detail = "the network is administratively down"
+			return []*wire.Status{off}
+		}, "l2 on host h1: the network is administratively down"},
 		{"a failure", on(overlay, "h1"), func(p model.Port) []*wire.Status {
 			failed := word(p, wire.EntityL2, wire.State_FAILED, p.Wiring)
 			failed.Detail = "no such bridge"

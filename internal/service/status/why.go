@@ -271,6 +271,8 @@ func (w *inquiry) lacks(e Entity) {
 		w.because("%s on host %s is not done, and its agent is not alive", e.Entity, e.Host)
 	case e.Said && e.State == wire.State_FAILED.String():
 		w.because("%s on host %s failed: %s", e.Entity, e.Host, e.Detail)
+	case e.Said && e.State == wire.State_UNPLUGGED.String() && e.Detail != "": // what it stands on is away, or switched off
+		w.because("%s on host %s: %s", e.Entity, e.Host, e.Detail)
 	case e.Said && e.State == wire.State_UNPLUGGED.String() || e.Entity == wire.EntityL2 && !slices.Contains(w.out.Plugged, e.Host):
 		w.because("no interface of the port is plugged on host %s", e.Host)
 	case e.Said && e.Generation < w.port.Wiring:
