@@ -89,8 +89,53 @@ func (p *Plugin) waiting(ctx context.Context, tx store.WriteTx, old, now *model.
 	if err := p.Ports.Update(ctx, tx, now, -1); err != nil {
 		return err
 	}
-	Dirty(tx, old, now)
-	return nil
+	return (ports{p}).after(ctx, tx, service.Write[model.Port]{Op: service.Update, Old: old, New: now})
+}
+
+// Await has a port wait on exactly these hosts besides its own, on behalf of another plugin, in its transaction. A host that cannot have the port
+// is passed over: whether it can is asked again when the port moves there.
+func (p *Plugin) Await(ctx context.Context, tx store.WriteTx, id string, hosts []string) error {
+	cur, err := p.Ports.GetForUpdate(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	port := cur.Clone()
+	port.Bindings = nil
+	for _, b := range cur.Bindings {
+		if slices.Contains(hosts, b.Host) {
+			port.Bindings = append(port.Bindings, b)
+			continue
+		}
+		if err := errors.Join(p.unbind(ctx, tx, id, b.Host), forgetWords(ctx, tx, id, b.Host)); err != nil {
+			return err
+		}
+	}
+	var n *model.Network
+	for _, host := range hosts {
+		if host == cur.HostID || indexOfHost(&port, host) >= 0 {
+			continue
+		}
+		if n == nil {
+			row, err := p.Networks.GetForShare(ctx, tx, cur.NetworkID)
+			if err != nil {
+				return err
+			}
+			n = &row
+		}
+		b := model.PortBinding{Host: host, VNICType: cur.VNICType, Profile: map[string]any{}}
+		err := p.bindWaiting(ctx, tx, &cur, n, &b)
+		if f := fault.Of(err); err != nil && f != nil && f.Name == "PortBindingError" {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		port.Bindings = append(port.Bindings, b)
+	}
+	if slices.EqualFunc(cur.Bindings, port.Bindings, func(a, b model.PortBinding) bool { return a.Host == b.Host }) {
+		return nil
+	}
+	return p.waiting(ctx, tx, &cur, &port)
 }
 
 // ActivateBinding moves a port to a host that waits for it: that binding is in force, the one before waits, unbound. Who asks

@@ -2,6 +2,7 @@ package trunk
 
 import (
 	"context"
+	"slices"
 
 	"isospin/internal/fault"
 	"isospin/internal/model"
@@ -36,6 +37,13 @@ func (p Ports) Follow(ctx context.Context, tx store.WriteTx, w service.Write[mod
 	}
 	moved := w.Old.HostID != w.New.HostID || w.Old.VIFType != w.New.VIFType
 	if d := w.New.TrunkDetails; d != nil {
+		if !moved && !slices.Equal(awaited(w.Old), awaited(w.New)) {
+			for i := range d.SubPorts {
+				if err := p.Binder.Await(ctx, tx, d.SubPorts[i].PortID, awaited(w.New)); err != nil {
+					return err
+				}
+			}
+		}
 		if !moved && w.Old.Status == w.New.Status {
 			return nil
 		}
@@ -77,9 +85,31 @@ func (p *Plugin) follow(ctx context.Context, tx store.WriteTx, id string, parent
 		}
 	})
 	if elsewhere(err) { // nothing was written; the trunk will say that it is not whole
+		port, err = p.Ports.Get(ctx, tx, id)
+	}
+	if err != nil {
+		return port, err
+	}
+	if hosts := awaited(parent); len(hosts) > 0 || len(port.Bindings) > 0 {
+		if err := p.Binder.Await(ctx, tx, id, hosts); err != nil {
+			return port, err
+		}
 		return p.Ports.Get(ctx, tx, id)
 	}
-	return port, err
+	return port, nil
+}
+
+// awaited are the hosts that wait for the port that carries a trunk, and so for those inside.
+func awaited(parent *model.Port) (hosts []string) {
+	if parent == nil {
+		return nil
+	}
+	for _, b := range parent.Bindings {
+		if b.VIFType != model.VIFUnbound {
+			hosts = append(hosts, b.Host)
+		}
+	}
+	return hosts
 }
 
 // elsewhere tells whether a subport of a routed network cannot have addresses on the host of its trunk.

@@ -33,6 +33,8 @@ func NewTrunks() *Trunks {
 // Binder changes ports with their bindings; ml2.Plugin is one.
 type Binder interface {
 	AdjustPort(ctx context.Context, tx store.WriteTx, id string, change func(*model.Port)) (model.Port, error)
+	// Await has a port wait on exactly these hosts besides its own.
+	Await(ctx context.Context, tx store.WriteTx, id string, hosts []string) error
 }
 
 // Config is what the plugin is made of.

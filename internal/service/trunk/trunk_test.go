@@ -223,3 +223,68 @@ func TestPortsOutsideTrunksCostNothing(t *testing.T) {
 		t.Errorf("%d statements", n)
 	}
 }
+
+// TestSubportsAreAwaited: the hosts that wait for the port that carries a trunk wait for those inside too, whenever they come, until the
+// trunk has moved there or will not.
+func TestSubportsAreAwaited(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	sub := func(vlan int64) model.SubPort {
+		return model.SubPort{PortID: w.port("").ID, SegmentationType: "vlan", SegmentationID: vlan}
+	}
+	at := func(id, host, waits string) {
+		t.Helper()
+		var p model.Port
+		if err := w.st.Read(ctx, func(tx store.Tx) (err error) { p, err = w.core.Ports.Get(ctx, tx, id); return err }); err != nil {
+			t.Fatal(err)
+		}
+		have := ""
+		for _, b := range p.Bindings {
+			have += b.Host + " " + b.VIFType
+		}
+		if p.HostID != host || have != waits {
+			t.Errorf("the port is on %q and waits on %q, want %q and %q", p.HostID, have, host, waits)
+		}
+	}
+	parent, a, b := w.port(""), sub(5), sub(6)
+	tr := w.trunk(parent.ID, a)
+	w.write(func(tx store.WriteTx) error {
+		_, err := w.core.AdjustPort(ctx, tx, parent.ID, func(p *model.Port) { p.HostID, p.DeviceOwner = "h1", "compute:nova" })
+		return err
+	})
+	add := func(host string) {
+		t.Helper()
+		w.write(func(tx store.WriteTx) error {
+			_, err := w.core.AddBinding(ctx, tx, parent.ID, model.PortBinding{Host: host, VNICType: model.VNICNormal, Profile: map[string]any{}})
+			return err
+		})
+	}
+	add("h2")
+	at(a.PortID, "h1", "h2 ovs")
+	w.write(func(tx store.WriteTx) error { // one that comes meanwhile
+		now, err := w.trunks.Trunks.GetForUpdate(ctx, tx, tr.ID)
+		if err != nil {
+			return err
+		}
+		return trunks{w.trunks}.add(ctx, tx, &now, []model.SubPort{b})
+	})
+	at(b.PortID, "h1", "h2 ovs")
+	w.write(func(tx store.WriteTx) error { return w.core.DropBinding(ctx, tx, parent.ID, "h2") })
+	at(a.PortID, "h1", "")
+	at(b.PortID, "h1", "")
+	add("h2")
+	w.write(func(tx store.WriteTx) error { _, err := w.core.ActivateBinding(ctx, tx, parent.ID, "h2"); return err })
+	at(a.PortID, "h2", "")
+	at(b.PortID, "h2", "")
+	add("lb")
+	at(a.PortID, "h2", "lb bridge")
+	w.write(func(tx store.WriteTx) error { // one that goes waits no more
+		now, err := w.trunks.Trunks.GetForUpdate(ctx, tx, tr.ID)
+		if err != nil {
+			return err
+		}
+		return trunks{w.trunks}.remove(ctx, tx, &now, []model.SubPort{{PortID: a.PortID}})
+	})
+	at(a.PortID, "", "")
+	at(b.PortID, "h2", "lb bridge")
+}
