@@ -30,7 +30,7 @@ func TestQoSOnBridges(t *testing.T) {
 	policy := s.policy(t, "limits")
 	const kind = "bandwidth_limit_rule"
 	s.update(t, "network", n.id(), object{"qos_policy_id": policy})
-	send := s.rule(t, policy, kind, object{"max_kbps": 5000, "direction": "egress"})
+	send := s.qosRule(t, policy, kind, object{"max_kbps": 5000, "direction": "egress"})
 	s.rulesWith(t, "h1", "over 625000 bytes/second", true)
 	s.rulesWith(t, "h2", "over 625000 bytes/second", true)
 	near(t, "sent", s.speed(t, "a", "b", b, 10*time.Second), 5)
@@ -39,12 +39,12 @@ func TestQoSOnBridges(t *testing.T) {
 	s.rulesWith(t, "h2", "over 2500000 bytes/second", true)
 	near(t, "sent", s.speed(t, "a", "b", b, 10*time.Second), 20)
 	s.removeRule(t, policy, kind, send)
-	receive := s.rule(t, policy, kind, object{"max_kbps": 5000, "direction": "ingress"})
+	receive := s.qosRule(t, policy, kind, object{"max_kbps": 5000, "direction": "ingress"})
 	s.rulesWith(t, "h1", "over 625000 bytes/second", true)
 	s.rulesWith(t, "h2", "over 625000 bytes/second", true)
 	near(t, "received", s.speed(t, "b", "a", a, 10*time.Second), 5)
 
-	mark := s.rule(t, policy, "dscp_marking_rule", object{"dscp_mark": 46})
+	mark := s.qosRule(t, policy, "dscp_marking_rule", object{"dscp_mark": 46})
 	until(t, 3*time.Second, "DSCP 46", func() (bool, string) {
 		got := s.arrives(t, "a", "b", b, 0x08, 1, 0)
 		return len(got) == 1 && got[0]>>2 == 46, fmt.Sprint(got)

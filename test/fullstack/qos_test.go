@@ -25,8 +25,8 @@ func (s *stack) policy(t *testing.T, name string) string {
 	return inner(t, s.call(t, http.MethodPost, "qos/policies", object{"policy": object{"name": name}}), "policy").id()
 }
 
-// rule adds a rule to a policy: a "bandwidth_limit_rule", a "dscp_marking_rule".
-func (s *stack) rule(t *testing.T, policy, kind string, attributes object) string {
+// qosRule adds a rule to a policy: a "bandwidth_limit_rule", a "dscp_marking_rule".
+func (s *stack) qosRule(t *testing.T, policy, kind string, attributes object) string {
 	t.Helper()
 	return inner(t, s.call(t, http.MethodPost, rulesOf(policy, kind), object{kind: attributes}), kind).id()
 }
@@ -141,14 +141,14 @@ func TestQoSBandwidth(t *testing.T) {
 	policy := s.policy(t, "limits")
 	s.update(t, "port", g["a"].PortID, object{"qos_policy_id": policy})
 	const kind = "bandwidth_limit_rule"
-	send := s.rule(t, policy, kind, object{"max_kbps": 5000, "direction": "egress"})
+	send := s.qosRule(t, policy, kind, object{"max_kbps": 5000, "direction": "egress"})
 	s.limits(t, "h1", "5000")
 	near(t, "sent to another host", s.speed(t, "a", "b", b, 10*time.Second), 5)
 	unlimited(t, "received with a limit of what is sent", s.speed(t, "b", "a", a, 2*time.Second))
 	s.changeRule(t, policy, kind, send, object{"max_kbps": 20000, "max_burst_kbps": 16000})
 	s.limits(t, "h1", "20000")
 	near(t, "sent on the same host", s.speed(t, "a", "c", g["c"].IPs[0], 10*time.Second), 20)
-	receive := s.rule(t, policy, kind, object{"max_kbps": 5000, "direction": "ingress"})
+	receive := s.qosRule(t, policy, kind, object{"max_kbps": 5000, "direction": "ingress"})
 	s.limits(t, "h1", "20000", "5000")
 	near(t, "received from another host", s.speed(t, "b", "a", a, 10*time.Second), 5)
 	s.changeRule(t, policy, kind, receive, object{"max_kbps": 20000, "max_burst_kbps": 1000}) // a burst that is too small for TCP by itself
@@ -172,10 +172,10 @@ func TestQoSChanges(t *testing.T) {
 	ip, port := g["b"].IPs[0], g["a"].PortID
 	const kind = "bandwidth_limit_rule"
 	own, nets := s.policy(t, "own"), s.policy(t, "nets")
-	rule := s.rule(t, own, kind, object{"max_kbps": 5000, "direction": "egress"})
-	s.rule(t, own, kind, object{"max_kbps": 5001, "direction": "ingress"})
+	rule := s.qosRule(t, own, kind, object{"max_kbps": 5000, "direction": "egress"})
+	s.qosRule(t, own, kind, object{"max_kbps": 5001, "direction": "ingress"})
 	for i, direction := range []string{"egress", "ingress"} {
-		s.rule(t, nets, kind, object{"max_kbps": 7000 + i, "direction": direction})
+		s.qosRule(t, nets, kind, object{"max_kbps": 7000 + i, "direction": direction})
 	}
 	s.reach(t, "a", ip)
 	w := s.watch(t, "h1") // before the pings: it writes a little itself
@@ -226,7 +226,7 @@ func TestQoSMarksAndPackets(t *testing.T) {
 	}
 	policy := s.policy(t, "marks")
 	s.update(t, "port", g["a"].PortID, object{"qos_policy_id": policy})
-	mark := s.rule(t, policy, "dscp_marking_rule", object{"dscp_mark": 46})
+	mark := s.qosRule(t, policy, "dscp_marking_rule", object{"dscp_mark": 46})
 	for _, want := range []int{46, 10} {
 		s.changeRule(t, policy, "dscp_marking_rule", mark, object{"dscp_mark": want})
 		for _, ip := range g["b"].IPs {
@@ -254,11 +254,11 @@ func TestQoSMarksAndPackets(t *testing.T) {
 	const kind = "packet_rate_limit_rule"
 	a, b := v4(g["a"].IPs), v4(g["b"].IPs)
 	count("no limit", "a", "b", b, 1800, 2000)
-	out := s.rule(t, policy, kind, object{"max_kpps": 1, "max_burst_kpps": 0, "direction": "egress"})
+	out := s.qosRule(t, policy, kind, object{"max_kpps": 1, "max_burst_kpps": 0, "direction": "egress"})
 	s.limits(t, "h1", "1000")
 	count("sent", "a", "b", b, 700, 1700)
 	s.removeRule(t, policy, kind, out)
-	s.rule(t, policy, kind, object{"max_kpps": 1, "direction": "ingress"})
+	s.qosRule(t, policy, kind, object{"max_kpps": 1, "direction": "ingress"})
 	s.limits(t, "h1", "1000")
 	count("sent without its rule", "a", "b", b, 1800, 2000)
 	count("received", "b", "a", a, 700, 1700)
