@@ -11,7 +11,9 @@ import (
 	"isospin/internal/agent/feature/brint"
 	dhcpfeature "isospin/internal/agent/feature/dhcp"
 	"isospin/internal/agent/feature/l2ovs"
+	"isospin/internal/agent/feature/sgovs"
 	"isospin/internal/agent/feature/trunk"
+	"isospin/internal/agent/feature/zone"
 	"isospin/internal/agent/mirror"
 	"isospin/internal/change"
 	"isospin/internal/config"
@@ -37,6 +39,7 @@ type host struct {
 	unreadable map[change.Key]error
 	loop       *agent.Loop
 	watch      *brint.Watch
+	zones      *zone.Book
 
 	ovs        *ovsdb.Client
 	conn       *openflow.Conn
@@ -91,10 +94,17 @@ func newHost(c *config.Agent, env Env, name string, report func(context.Context,
 	}
 	h.flowStage = reconcile.New("flows", h.flows, openflow.Same, opts...)
 	h.resStage, h.netStage = h.dhcp.Stages(opts...)
+	filter, err := filterConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	if h.zones, err = openZones(c); err != nil {
+		return nil, err
+	}
 	if h.docs, h.unreadable, err = mirror.Open(filepath.Join(c.State.Dir, "mirror"), env.Clock); err != nil {
 		return nil, err
 	}
-	h.loop = &agent.Loop{Documents: h.docs, Report: report, Clock: env.Clock, Log: env.Log, Stages: h.stages(), Features: h.features(c, name)}
+	h.loop = &agent.Loop{Documents: h.docs, Report: report, Clock: env.Clock, Log: env.Log, Stages: h.stages(), Features: h.features(c, name, sgovs.New(filter, h.flowStage, h.watch, h.zones))}
 	h.loop.Init()
 	h.flows.OnDrift(func(reason string) {
 		h.meters.stage.Invalidate(reason) // a meter takes the flows with it that name it
@@ -115,9 +125,9 @@ func (h *host) stages() []reconcile.Stage {
 	return []reconcile.Stage{h.bridgeStage, h.nsStage, h.linkStage, h.portStage, h.addrStage, h.meters.stage, h.flowStage, h.resStage, h.netStage}
 }
 
-func (h *host) features(c *config.Agent, name string) []agent.Feature {
-	out := []agent.Feature{trunk.New(h.watch), l2ovs.New(l2ovs.Config{Host: name, Bridge: c.OVS.IntegrationBridge, DatapathType: c.OVS.DatapathType, Mappings: c.OVS.BridgeMappings,
-		LocalIP: c.OVS.LocalIP, TunnelTypes: c.L2.TunnelTypes, VXLANPort: c.L2.VXLANPort, DontFragment: c.L2.DontFragment, Checksum: c.L2.TunnelCsum},
+func (h *host) features(c *config.Agent, name string, filter *sgovs.Feature) []agent.Feature {
+	out := []agent.Feature{trunk.New(h.watch), filter, l2ovs.New(l2ovs.Config{Host: name, Bridge: c.OVS.IntegrationBridge, DatapathType: c.OVS.DatapathType, Mappings: c.OVS.BridgeMappings,
+		LocalIP: c.OVS.LocalIP, TunnelTypes: c.L2.TunnelTypes, VXLANPort: c.L2.VXLANPort, DontFragment: c.L2.DontFragment, Checksum: c.L2.TunnelCsum, Filter: filter},
 		l2ovs.Targets{Bridges: h.bridgeStage, Ports: h.portStage, Flows: h.flowStage}, h.watch)}
 	if slices.Contains(c.Isospin.Roles, "dhcp") {
 		out = append(out, dhcpfeature.New(dhcpfeature.Config{Host: name, Bridge: c.OVS.IntegrationBridge, Userspace: c.OVS.DatapathType == "netdev", DNS: dnsServers(c)},

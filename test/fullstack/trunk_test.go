@@ -192,6 +192,29 @@ func TestTrunk(t *testing.T) {
 		c.trunkStatus(t, c.t1.id(), "ACTIVE")
 		c.reach(t, "green2", c.ip["g1"])
 	})
+	t.Run("migrated", func(t *testing.T) {
+		_, err := c.Migrate(t.Context(), "p1", "h2")
+		must(t, err)
+		for _, p := range []object{c.p1, c.g1, c.b1} {
+			c.status(t, p.id(), "ACTIVE")
+			if host := c.show(t, "port", p.id()).text("binding:host_id"); host != "h2" {
+				t.Errorf("port %s is on %s", p.id(), host)
+			}
+		}
+		c.trunkStatus(t, c.t1.id(), "ACTIVE")
+		// The guest has another eth0, and so other devices on it.
+		for vlan, p := range map[uint16]object{101: c.g1, 102: c.b1} {
+			c.on(t, "p1", "ip", "link", "delete", fmt.Sprint("eth0.", vlan))
+			c.address(t, "p1", c.inside(t, "p1", p.id(), vlan), p.id())
+		}
+		for _, r := range [][2]string{{"green2", "g1"}, {"green1", "g1"}, {"blue2", "b1"}, {"p2", "g1"}, {"red1", "p1"}} {
+			c.reachFull(t, r[0], c.ip[r[1]], 1400)
+		}
+		until(t, 5*time.Second, "h1 forgets the ports inside", func() (bool, string) {
+			flows := c.flows(t, "h1")
+			return !strings.Contains(flows, "dl_vlan=101") && !strings.Contains(flows, "dl_vlan=102"), flows
+		})
+	})
 	t.Run("deleted", func(t *testing.T) {
 		c.destroy(t, "p1", "p2", "green1", "green2", "blue2", "red1")
 		for _, trunk := range []object{c.t1, c.t2} {
@@ -211,6 +234,11 @@ func TestTrunk(t *testing.T) {
 // comeAndGo has another port come into a trunk, on the network of the one that carries it, and leave it, while others are used.
 func (c *crew) comeAndGo(t *testing.T) {
 	r1 := c.create(t, "port", object{"network_id": c.red.id()})
+	address := r1["fixed_ips"].([]any)[0].(map[string]any)["ip_address"].(string)
+	until(t, 5*time.Second, "the host knows one more of the default group", func() (bool, string) {
+		flows := c.flows(t, "h1")
+		return strings.Contains(flows, "nw_src="+address+" "), flows
+	})
 	before := strings.Count(c.flows(t, "h1"), "\n")
 	p := []*steady{c.start(t, "green2", c.ip["g1"]), c.start(t, "p1", c.ip["p2"]), c.start(t, "p1", c.ip["blue2"])}
 	for range 5 {

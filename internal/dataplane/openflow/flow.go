@@ -128,6 +128,16 @@ func (f Flow) checkPlace(i int, a Action) error {
 		if i != 0 {
 			return fmt.Errorf("meter is not the first action")
 		}
+	case CT:
+		if !f.Match.meets(needIP) {
+			return fmt.Errorf("ct: the match lacks IPv4 or IPv6")
+		}
+	case clone:
+		for _, inner := range a.actions {
+			if _, tracks := inner.(CT); tracks && !f.Match.meets(needIP) {
+				return fmt.Errorf("ct: the match lacks IPv4 or IPv6")
+			}
+		}
 	case clearActions:
 		if !last {
 			if _, ok := f.Actions[i+1].(gotoTable); !ok {

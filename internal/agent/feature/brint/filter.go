@@ -1,6 +1,9 @@
 package brint
 
 import (
+	"cmp"
+	"slices"
+
 	"isospin/internal/dataplane/openflow"
 )
 
@@ -69,4 +72,9 @@ func filterTables() []openflow.Table {
 // Drop sends a packet to a drop table with the reason.
 func Drop(table uint8, why uint64) []openflow.Action {
 	return openflow.Do(Verdict.Set(why), openflow.Resubmit(table))
+}
+
+// inOrder joins tables in the order in which a packet meets them, which is that of their numbers.
+func inOrder(a, b []openflow.Table) []openflow.Table {
+	return slices.SortedFunc(slices.Values(slices.Concat(a, b)), func(x, y openflow.Table) int { return cmp.Compare(x.ID, y.ID) })
 }

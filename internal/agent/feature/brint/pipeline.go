@@ -16,14 +16,14 @@ const (
 	Inside   = 1  // Standing
 	Police   = 5  // qos
 	Mark     = 6  // qos
-	Spoof    = 10 // secgroup; 11 to 15 are its own too
+	Spoof    = 10 // sgovs; see filter.go for more of its tables
 	Answer   = 20 // l2ovs
 	LocalIP  = 30 // localip
 	Forward  = 40 // l2ovs
 	Flood    = 50 // l2ovs
 	Advert   = 60 // Standing
 	Return   = 61 // Standing
-	Ingress  = 70 // secgroup; 71 to 79 are its own too
+	Ingress  = 70 // sgovs
 	Shape    = 80 // qos; 81 and 82 are its own too
 	Bits     = 81 // qos
 	Packets  = 82 // qos
@@ -55,13 +55,13 @@ func Pipeline() openflow.Pipeline {
 		Doc: "The integration bridge: ports of this host, tunnels to other hosts and patches to physical networks. " +
 			"A packet is given its network and its port, judged, answered here, forwarded to where the network's port is known to be, or flooded, and judged again " +
 			"before a port of this host gets it.",
-		Tables: []openflow.Table{
+		Tables: inOrder([]openflow.Table{
 			{ID: Classify, Name: "CLASSIFY", Doc: "Which network a packet belongs to, by the port, tunnel key or VLAN that it came with. What belongs to none is dropped."},
 			{ID: Inside, Name: "INSIDE", Doc: "What had its tag taken off, inside a trunk or on a physical network, must not have another one: here tags of guests do not pass.",
 				Miss: openflow.Do(openflow.Resubmit(Police))},
 			{ID: Police, Name: "POLICE", Doc: "What a port of this host sends is held to its limit of bandwidth.", Miss: openflow.Do(openflow.Resubmit(Mark))},
 			{ID: Mark, Name: "MARK", Doc: "What a port of this host sends is held to its limit of packets and marked.", Miss: openflow.Do(openflow.Resubmit(Spoof))},
-			{ID: Spoof, Name: "SPOOF", Doc: "A port of this host sends with its own addresses only.", Miss: openflow.Do(openflow.Resubmit(Answer))},
+			{ID: Spoof, Name: "SPOOF", Doc: "A port of this host sends with its own addresses only. One whose flows are not there yet sends nothing.", Miss: Drop(EgressDrop, Forged)},
 			{ID: Answer, Name: "ANSWER", Doc: "ARP requests and neighbour solicitations of local ports for addresses that are known are answered here.",
 				Miss: openflow.Do(openflow.Resubmit(LocalIP))},
 			{ID: LocalIP, Name: "LOCAL_IP", Doc: "Local IPs are translated to the port of this host that stands for them.", Miss: openflow.Do(openflow.Resubmit(Forward))},
@@ -71,13 +71,13 @@ func Pipeline() openflow.Pipeline {
 			{ID: Advert, Name: "ADVERT", Doc: "Neighbour advertisements that ANSWER made are finished."},
 			{ID: Return, Name: "RETURN", Doc: "What was answered here goes back to the port that asked, by DELIVER.",
 				Miss: openflow.Do(openflow.Move(Source.Whole(), Target.Whole()), Source.Set(0), openflow.InPort.Set(openflow.PortNone), openflow.Resubmit(Deliver))},
-			{ID: Ingress, Name: "INGRESS", Doc: "Whether a port of this host may have the packet.", Miss: openflow.Do(openflow.Resubmit(Shape))},
+			{ID: Ingress, Name: "INGRESS", Doc: "Whether a port of this host may have the packet. One whose flows are not there yet gets nothing.", Miss: Drop(IngressDrop, Refused)},
 			{ID: Shape, Name: "SHAPE", Doc: "What a port of this host is sent is held to limits if it has any. What others get too is counted as a packet of its own, " +
 				"so that what one may not have the others do.", Miss: openflow.Do(openflow.Resubmit(Deliver))},
 			{ID: Bits, Name: "BITS", Doc: "The limit of bandwidth of what a port of this host is sent.", Miss: openflow.Do(openflow.Resubmit(Packets))},
 			{ID: Packets, Name: "PACKETS", Doc: "The limit of packets of what a port of this host is sent.", Miss: openflow.Do(openflow.Resubmit(Deliver))},
 			{ID: Deliver, Name: "DELIVER", Doc: "Out of the port."},
-		},
+		}, filterTables()),
 	}
 }
 

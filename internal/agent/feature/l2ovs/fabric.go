@@ -221,6 +221,11 @@ func (w way) actions() []openflow.Action {
 	return openflow.Do(openflow.SetTunnel(w.tunnel), to, openflow.Output(w.port))
 }
 
+// leave sends a packet of a port of this host to the fabric: nobody here judges it any more, so a new connection is remembered now.
+func leave(actions []openflow.Action) []openflow.Action {
+	return openflow.Sequence(openflow.Do(openflow.Resubmit(brint.Commit)), actions)
+}
+
 // forwardFlows are the flows towards one port of another host: what is sent to it, and what it is asked.
 func (fb fabric) forwardFlows(n *wire.Network, p *wire.Forward) []openflow.Flow {
 	mac, err := net.ParseMAC(p.GetMacAddress())
@@ -231,7 +236,7 @@ func (fb fabric) forwardFlows(n *wire.Network, p *wire.Forward) []openflow.Flow 
 	var flows []openflow.Flow
 	if w, ok := fb.wayTo(n, p); ok {
 		flows = append(flows, openflow.Flow{Table: brint.Forward, Priority: prioPlain,
-			Match: openflow.Any(openflow.Metadata.Is(net64), brint.Origin.Is(0), openflow.EthDst.Is(mac)), Actions: w.actions()})
+			Match: openflow.Any(openflow.Metadata.Is(net64), brint.Origin.Is(0), openflow.EthDst.Is(mac)), Actions: leave(w.actions())})
 	}
 	for _, text := range p.GetIpAddresses() {
 		if addr, err := netip.ParseAddr(text); err == nil {

@@ -25,6 +25,15 @@ type Config struct {
 	VXLANPort    int
 	DontFragment bool
 	Checksum     bool
+	// Filter is what decides what ports may send and get; nil where nothing does.
+	Filter Filter
+}
+
+// Filter is the part of a filter that the reports of ports stand on.
+type Filter interface {
+	// Needs are the documents (of EntityL2's owners) whose objects must be there before a port is wired, or what is lacking in a sentence, or why
+	// the port cannot be filtered.
+	Needs(v agent.View, port string) (docs []string, lacks string, broken error)
 }
 
 // Targets is what the feature fills.

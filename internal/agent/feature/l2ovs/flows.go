@@ -118,9 +118,13 @@ func (f *Feature) networkFlows(v agent.View, n *wire.Network) []openflow.Flow {
 	for _, at := range local {
 		inside = append(inside, at.To()...)
 	}
+	outside := f.fabric.floodActions(n, remotes)
+	if len(outside) > 0 {
+		outside = leave(outside)
+	}
 	flows = append(flows,
 		openflow.Flow{Table: brint.Flood, Priority: prioBefore, Match: openflow.Any(openflow.Metadata.Is(net64), brint.Origin.Is(brint.FromFabric)), Actions: inside},
 		openflow.Flow{Table: brint.Flood, Priority: prioPlain, Match: openflow.Any(openflow.Metadata.Is(net64)),
-			Actions: openflow.Sequence(inside, f.fabric.floodActions(n, remotes))})
+			Actions: openflow.Sequence(inside, outside)})
 	return flows
 }

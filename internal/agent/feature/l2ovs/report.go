@@ -57,6 +57,16 @@ func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 	if lacks != "" {
 		return say(wire.State_FAILED, lacks)
 	}
+	if f.cfg.Filter != nil {
+		filter, lacks, err := f.cfg.Filter.Needs(v, id)
+		if err != nil {
+			return say(wire.State_FAILED, err.Error())
+		}
+		if lacks != "" {
+			return say(wire.State_PENDING, lacks)
+		}
+		docs = append(docs, filter...)
+	}
 	r, _ := say(wire.State_DONE, tight(i, n))
 	r.Docs = append(docs, netOwner(p.GetNetworkId()), hostOwner)
 	return r, true

@@ -46,7 +46,7 @@ func (f *Feature) syncPort(v agent.View, w *work, id string) {
 	if err != nil {
 		w.res.Faults[key] = err // those that can be read serve
 	}
-	flows := sends(at, identities, f.cfg.Ethertypes)
+	flows := sends(at, zone, identities, f.cfg.Ethertypes)
 	f.want(portDoc(id), append(flows, judged(at, zone, f.members(v, p))...))
 }
 
@@ -78,12 +78,15 @@ func (f *Feature) members(v agent.View, p *wire.Port) in {
 	return out
 }
 
-// ask holds a packet against the rules of groups, one after the other. resubmit says with which addresses.
-func ask(groups []string, egress bool, resubmit func(uint8) openflow.Action) []openflow.Action {
+// ask holds a packet against the rules of groups, one after the other, as each of the ways says: with which addresses and ports.
+func ask(groups []string, egress bool, ways ...func(uint8) openflow.Action) []openflow.Action {
 	var out []openflow.Action
 	for _, id := range groups {
 		n := brint.Network(id)
-		out = append(out, brint.GroupHigh.Set(n>>32), brint.GroupLow.Set(n&0xffffffff), resubmit(rulesTable(egress)))
+		out = append(out, brint.GroupHigh.Set(n>>32), brint.GroupLow.Set(n&0xffffffff))
+		for _, way := range ways {
+			out = append(out, way(rulesTable(egress)))
+		}
 	}
 	return out
 }
@@ -92,7 +95,7 @@ func ask(groups []string, egress bool, resubmit func(uint8) openflow.Action) []o
 func judged(at brint.Place, zone uint16, groups in) []openflow.Flow {
 	n := uint64(at.Number)
 	flows := []openflow.Flow{{Table: brint.Ingress, Priority: prioPlain, Match: openflow.Any(brint.Target.Is(n)),
-		Actions: openflow.Do(openflow.Resubmit(brint.IngressAlways))}}
+		Actions: openflow.Do(brint.Zone.Set(uint64(zone)), openflow.Resubmit(brint.IngressAlways))}}
 	for _, way := range []struct {
 		egress               bool
 		self                 openflow.IntField
@@ -109,13 +112,16 @@ func judged(at brint.Place, zone uint16, groups in) []openflow.Flow {
 		if len(groups.stateful) == 0 {
 			continue
 		}
-		flows = append(flows, openflow.Flow{Table: way.verdict, Priority: prioRest, Match: openflow.Any(self, brint.Verdict.Is(brint.Unjudged)),
-			Actions: openflow.Do(brint.Zone.Set(uint64(zone)), openflow.CTNext(zone, way.state))})
 		for _, reply := range []bool{false, true} {
+			// By the packet's own as well, where it is the first one's: connections of SCTP have no ports on the userspace datapath.
+			ways := []func(uint8) openflow.Action{openflow.ResubmitReply, openflow.Resubmit}
+			if reply {
+				ways = ways[:1]
+			}
 			flows = append(flows, openflow.Flow{Table: way.state, Priority: prioPlain, Match: openflow.Any(self, tracked(reply)),
 				// The rules that count are those for the packet that began the connection: of the other direction for an answer.
 				Actions: openflow.Sequence(openflow.Do(brint.Tracked.Set(1), brint.Verdict.Set(brint.Refused)),
-					ask(groups.stateful, way.egress != reply, openflow.ResubmitReply), openflow.Do(openflow.Resubmit(way.verdict)))})
+					ask(groups.stateful, way.egress != reply, ways...), openflow.Do(openflow.Resubmit(way.verdict)))})
 		}
 	}
 	return flows
@@ -133,12 +139,15 @@ func tracked(reply bool) openflow.Term {
 func unspecified() openflow.Term { return openflow.IPv6Src.Is(netip.IPv6Unspecified()) }
 
 // sends are the flows that let a port send with its own addresses and no others.
-func sends(at brint.Place, identities []secgroup.Identity, ethertypes []uint16) []openflow.Flow {
+func sends(at brint.Place, zone uint16, identities []secgroup.Identity, ethertypes []uint16) []openflow.Flow {
 	self := brint.Source.Is(uint64(at.Number))
-	to := func(table uint8) []openflow.Action { return openflow.Do(openflow.Resubmit(table)) }
 	var out []openflow.Flow
 	add := func(table uint8, priority uint16, m openflow.Match, next uint8) {
-		out = append(out, openflow.Flow{Table: table, Priority: priority, Match: m.With(self), Actions: to(next)})
+		as := openflow.Do(openflow.Resubmit(next))
+		if next == brint.EgressFree { // where it may be tracked
+			as = openflow.Do(brint.Zone.Set(uint64(zone)), openflow.Resubmit(next))
+		}
+		out = append(out, openflow.Flow{Table: table, Priority: priority, Match: m.With(self), Actions: as})
 	}
 	known := map[string]bool{}
 	for _, i := range identities {
@@ -171,7 +180,7 @@ func sends(at brint.Place, identities []secgroup.Identity, ethertypes []uint16) 
 		}
 		add(brint.Spoof, prioPlain, openflow.IPv6(append(within6(openflow.IPv6Src, i.Prefix), src)...), brint.EgressFree)
 		target := within6(openflow.NDTarget, i.Prefix)
-		add(brint.Neighbour, unspecifiedSource+10, openflow.NeighbourSolicit(append(slices.Clone(target), src, noSLL, unspecified())...), brint.Answer)
+		add(brint.Neighbour, prioNobody+10, openflow.NeighbourSolicit(append(slices.Clone(target), src, noSLL, unspecified())...), brint.Answer)
 		for _, option := range []openflow.Term{tll, noTLL} {
 			add(brint.Neighbour, prioPlain, openflow.NeighbourAdvert(append(slices.Clone(target), src, option)...), brint.Answer)
 		}
@@ -204,8 +213,11 @@ func (f *Feature) Needs(v agent.View, id string) (docs []string, lacks string, b
 	if f.open(p) {
 		return docs, "", nil
 	}
+	if zone, err := f.zones.Of(p.GetNetworkId()); zone == 0 {
+		return docs, "", fmt.Errorf("the port's connections cannot be tracked: %w", err)
+	}
 	if _, err := secgroup.Identities(p); err != nil {
-		return docs, "", fmt.Errorf("security groups: %w", err)
+		return docs, "", err
 	}
 	for _, g := range p.GetSecurityGroups() {
 		if _, ok := get[*wire.SecurityGroup](v, wire.KindGroup, g); !ok {

@@ -86,6 +86,9 @@ func fits(r secgroup.Rule) ([]openflow.Match, error) {
 		for _, t := range ports.Range(uint64(r.Low), uint64(r.High)) {
 			out = append(out, base.With(t))
 		}
+		if r.Protocol == secgroup.SCTP { // what is known of its connections on the userspace datapath is who speaks: whoever was spoken to may answer
+			out = append(out, base.With(ports.Is(0), openflow.CTState.Masked(openflow.CTReply|openflow.CTTracked, openflow.CTReply|openflow.CTTracked)))
+		}
 		return out, nil
 	}
 	return []openflow.Match{base}, nil

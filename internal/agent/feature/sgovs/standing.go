@@ -11,16 +11,16 @@ const (
 	prioNever  = 300
 	prioAlways = 200
 	prioPlain  = 100
+	prioNobody = 60 // what has no sender's address
 	prioRest   = 50
 )
 
 // Types of ICMPv6 that conntrack does not track: neighbour discovery and multicast listeners.
 const (
-	mldQuery, mldReport, mldDone, mldReport2                = 130, 131, 132, 143
-	routerSolicit, routerAdvert, redirect                   = 133, 134, 137
-	neighbourSolicit, neighbourAdvert                       = 135, 136
-	dhcpServer, dhcpClient, dhcp6Client, dhcp6Server        = 67, 68, 546, 547
-	unspecifiedSource                                uint16 = 60 // priority of exceptions for it
+	mldQuery, mldReport, mldDone, mldReport2         = 130, 131, 132, 143
+	routerSolicit, routerAdvert, redirect            = 133, 134, 137
+	neighbourSolicit, neighbourAdvert                = 135, 136
+	dhcpServer, dhcpClient, dhcp6Client, dhcp6Server = 67, 68, 546, 547
 )
 
 // standing are the flows that no document has a part in. What ports may always send and get is Neutron's choice (neutron/agent/firewall.py and
@@ -51,7 +51,7 @@ func standing(c Config) []openflow.Flow {
 		}
 	}
 	// A solicitation without a sender is only for finding out whether somebody has the address: ports have flows for their own above this one.
-	add(brint.Neighbour, unspecifiedSource, openflow.NeighbourSolicit(unspecified()), brint.Drop(brint.EgressDrop, brint.Forged))
+	add(brint.Neighbour, prioNobody, openflow.NeighbourSolicit(unspecified()), brint.Drop(brint.EgressDrop, brint.Forged))
 	add(brint.IngressAlways, prioPlain, openflow.ARP(), to(brint.Shape))
 	for _, kind := range []uint64{mldQuery, routerAdvert, neighbourSolicit, neighbourAdvert} {
 		add(brint.IngressAlways, prioPlain, icmp6(kind), to(brint.Shape))
@@ -69,6 +69,9 @@ func standing(c Config) []openflow.Flow {
 		{brint.IngressState, brint.IngressVerdict, brint.IngressDrop, openflow.Do(openflow.Resubmit(brint.Commit), openflow.Resubmit(brint.Shape))},
 	} {
 		add(t.verdict, prioPlain, openflow.Any(brint.Verdict.Is(brint.Accepted)), t.accepted)
+		unjudged := brint.Verdict.Is(brint.Unjudged)
+		add(t.verdict, prioRest, openflow.IPv4(unjudged), openflow.Do(openflow.CTNextFrom(brint.Zone.Bits(0, 15), t.state)))
+		add(t.verdict, prioRest, openflow.IPv6(unjudged), openflow.Do(openflow.CTNextFrom(brint.Zone.Bits(0, 15), t.state)))
 		add(t.state, prioRest, openflow.Any(openflow.CTState.Masked(openflow.CTInvalid, openflow.CTInvalid)), brint.Drop(t.drop, brint.Invalid))
 	}
 	// What the sender's judgement found out of the connection serves the receiver's, on one host.
