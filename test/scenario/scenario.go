@@ -31,7 +31,14 @@ func Table() []Scenario {
 		{"switch killed", onOpenVSwitch, switchKilled},
 		{"port taken down", nil, portDown},
 		{"migration", nil, migration},
+		{"rules", filtered, rules},
+		{"remotes", filtered, remotes},
+		{"outgoing", filtered, outgoing},
+		{"spoofing", filtered, spoofing},
+		{"address pairs", filtered, addressPairs},
+		{"port security off", filtered, portSecurityOff},
 		{"trunk", tagsOnHosts, trunk},
+		{"quality of service", nil, limits},
 	}
 }
 
