@@ -52,13 +52,15 @@ type bridgeExtra struct {
 	stages   []reconcile.Stage
 	features []agent.Feature
 	parts    []lifecycle.Part
+	filter   l2bridge.Filter // what ports are filtered by, if this is it
 	// kinds says for which changes in the kernel a stage is read back; those of others are followed by a part.
 	kinds map[reconcile.Stage]netns.Kind
 }
 
 // bridgeExtras makes them, in the order of their stages. told is for what follows the kernel: it has a stage read back.
 func bridgeExtras(c *config.Agent, env Env, _ string, told func(reconcile.Stage) func(reason string)) ([]bridgeExtra, error) {
-	return []bridgeExtra{bridgeTable(c, env, told)}, nil
+	table, err := bridgeTable(c, env, told)
+	return []bridgeExtra{table}, err
 }
 
 // bridgeFacts are what the Linux bridge agent says of itself, as Neutron's does (linuxbridge_neutron_agent.py, get_agent_configurations).
@@ -108,6 +110,11 @@ func newBridgeHost(c *config.Agent, env Env, name string, report func(context.Co
 	var err error
 	if b.extras, err = bridgeExtras(c, env, name, h.told); err != nil {
 		return nil, err
+	}
+	for _, x := range b.extras {
+		if x.filter != nil {
+			b.cfg.Filter = x.filter
+		}
 	}
 	if h.docs, h.unreadable, err = mirror.Open(filepath.Join(c.State.Dir, "mirror"), env.Clock); err != nil {
 		return nil, err

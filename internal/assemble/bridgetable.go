@@ -2,9 +2,11 @@ package assemble
 
 import (
 	"context"
+	"fmt"
 
 	"isospin/internal/agent"
 	"isospin/internal/agent/feature/qos"
+	"isospin/internal/agent/feature/sgnft"
 	"isospin/internal/config"
 	"isospin/internal/dataplane/nft"
 	"isospin/internal/lifecycle"
@@ -13,15 +15,40 @@ import (
 
 // bridgeTable is the table of nftables of a host of Linux bridges, and the features that write rules into it. It is there whichever features are
 // on: the rules of one that is off now go.
-func bridgeTable(c *config.Agent, env Env, told func(reconcile.Stage) func(reason string)) bridgeExtra {
+func bridgeTable(c *config.Agent, env Env, told func(reconcile.Stage) func(reason string)) (bridgeExtra, error) {
 	driver := nft.New("")
 	stage := reconcile.New("nftables", driver, nft.Equal, reconcile.WithClock(env.Clock), reconcile.WithLogger(env.Log))
-	var features []agent.Feature
+	filter, err := bridgeFilter(c, env, driver, stage)
+	if err != nil {
+		driver.Close()
+		return bridgeExtra{}, err
+	}
+	features := []agent.Feature{filter}
 	if extension(c, "qos") {
 		features = append(features, qos.NewBridge(stage))
 	}
-	return bridgeExtra{stages: []reconcile.Stage{stage}, features: features, parts: []lifecycle.Part{
+	return bridgeExtra{stages: []reconcile.Stage{stage}, features: features, filter: filter, parts: []lifecycle.Part{
 		{Name: "nftables", Run: func(ctx context.Context) error { return driver.Watch(ctx, told(stage)) },
 			Stop: func(context.Context) error { driver.Close(); return nil }},
-	}}
+	}}, nil
+}
+
+// bridgeFilter is the feature of security groups. Whether the kernel can track connections on bridges is found out once: its modules do not go.
+func bridgeFilter(c *config.Agent, env Env, driver *nft.Driver, t reconcile.Target[nft.Key, nft.Object]) (*sgnft.Feature, error) {
+	choices, err := filterConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	zones, err := openZones(c)
+	if err != nil {
+		return nil, err
+	}
+	tracks, err := driver.Tracks(context.Background()) // the kernel answers at once
+	if err != nil {
+		return nil, fmt.Errorf("asking the kernel for connection tracking on bridges: %w", err)
+	}
+	if !tracks && !choices.Off {
+		env.Log.Warn("kernel does not track connections on bridges; ports in security groups with state fail")
+	}
+	return sgnft.New(sgnft.Config{Off: choices.Off, Ethertypes: choices.Ethertypes, Tracks: tracks}, t, zones), nil
 }

@@ -215,7 +215,7 @@ func (f *Feature) Needs(v agent.View, id string) (docs []string, lacks string, b
 		return docs, "", nil
 	}
 	if _, err := secgroup.Identities(p); err != nil {
-		return docs, "", fmt.Errorf("security groups: %w", err)
+		return docs, "", err
 	}
 	for _, id := range p.GetSecurityGroups() {
 		g, ok := get[*wire.SecurityGroup](v, wire.KindGroup, id)
@@ -223,7 +223,11 @@ func (f *Feature) Needs(v agent.View, id string) (docs []string, lacks string, b
 		case !ok:
 			return docs, "the document of security group " + id + " has not come", nil
 		case g.GetStateful() && !f.cfg.Tracks:
-			return docs, "", fmt.Errorf("security groups: %w", errNoTracking)
+			return docs, "", errNoTracking
+		case g.GetStateful():
+			if zone, err := f.zones.Of(p.GetNetworkId()); zone == 0 {
+				return docs, "", fmt.Errorf("the port's connections cannot be tracked: %w", err)
+			}
 		}
 		docs = append(docs, groupDoc(id))
 	}
