@@ -59,7 +59,9 @@ func (c *Conn) exchange(ctx context.Context, talk func(*session) error) error {
 			}
 			c.live = s
 		}
-		err := c.live.during(ctx, talk)
+		limit, cancel := context.WithTimeout(ctx, exchangeLimit)
+		err := c.live.during(limit, talk)
+		cancel()
 		var broken *brokenError
 		if !errors.As(err, &broken) {
 			return err
@@ -130,8 +132,17 @@ func finish(b []byte, start int) []byte {
 	return b
 }
 
+// A switch that has lost its database, or hangs, takes connections and says nothing: whoever asks it must hear that. An exchange's
+// limit leaves room for tens of thousands of flows on a busy machine.
+const (
+	helloLimit    = 3 * time.Second
+	exchangeLimit = 30 * time.Second
+)
+
 // dial connects and agrees on the version.
 func dial(ctx context.Context, path string) (*session, error) {
+	ctx, cancel := context.WithTimeout(ctx, helloLimit)
+	defer cancel()
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
@@ -168,6 +179,9 @@ func (s *session) during(ctx context.Context, talk func(*session) error) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetDeadline(time.Unix(1, 0)) })
 	err := talk(s)
 	if !stop() {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return &brokenError{fmt.Errorf("the switch says nothing: %w", ctx.Err())}
+		}
 		return &brokenError{ctx.Err()} // the deadline stays on the connection, whatever talk says
 	}
 	return err

@@ -39,6 +39,18 @@ func TestConnHonoursContext(t *testing.T) {
 	}
 }
 
+// TestConnToASwitchThatHangs: it takes the connection and says nothing, as ovs-vswitchd does without its database.
+func TestConnToASwitchThatHangs(t *testing.T) {
+	c := NewConn(silent(t), "br")
+	began := time.Now()
+	if _, err := c.ListFlows(t.Context(), 1); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the switch says nothing") {
+		t.Errorf("listing says %v", err)
+	}
+	if took := time.Since(began); took > 2*helloLimit {
+		t.Errorf("said after %s", took)
+	}
+}
+
 func TestConnWithoutSwitch(t *testing.T) {
 	c := NewConn(t.TempDir(), "br")
 	if err := c.ApplyFlows(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "connection") {
