@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +115,7 @@ func TestTwoBridgeHosts(t *testing.T) {
 			t.Errorf("%s: %s", segments[i].Id, out)
 		}
 	}
+	t.Run("the host itself", func(t *testing.T) { hostApart(t, ms[0], all[0]) })
 	t.Run("restart", func(t *testing.T) { bridgeRestart(t, ms[0], all[0]) })
 	t.Run("killed", func(t *testing.T) { bridgeKilled(t, ms[0], all[0]) })
 	t.Run("drift", func(t *testing.T) { bridgeDrift(t, ms[0], all[0]) })
@@ -133,6 +136,52 @@ func TestTwoBridgeHosts(t *testing.T) {
 			t.Errorf("in bridges: %s", out)
 		}
 	})
+}
+
+// hostApart: a guest that knows the host's address, and the bridge's MAC, cannot talk to the host by its own network.
+func hostApart(t *testing.T, m *machine, g *guest) {
+	own := m.cfg.BridgeVXLAN.LocalIP.String()
+	sh(t, "ip", "-n", g.ns, "addr", "add", "10.222.0.99/24", "dev", "eth0")
+	defer sh(t, "ip", "-n", g.ns, "addr", "del", "10.222.0.99/24", "dev", "eth0")
+	answered := func() bool {
+		return exec.Command("ip", "netns", "exec", g.ns, "ping", "-n", "-q", "-c", "2", "-i", "0.1", "-W", "0.3", own).Run() == nil
+	}
+	if answered() {
+		t.Error("the host answers")
+	}
+	if out := sh(t, "ip", "-n", g.ns, "neigh", "show", own); strings.Contains(out, "lladdr") {
+		t.Errorf("the host answers ARP: %s", out)
+	}
+	mac := ""
+	for line := range strings.Lines(m.on("ip", "-br", "link")) {
+		if f := strings.Fields(line); strings.HasPrefix(f[0], "brq"+networkID(0)[:11]) {
+			mac = f[2]
+		}
+	}
+	sh(t, "ip", "-n", g.ns, "neigh", "replace", own, "lladdr", mac, "dev", "eth0", "nud", "permanent")
+	defer sh(t, "ip", "-n", g.ns, "neigh", "del", own, "dev", "eth0")
+	before := m.icmp()
+	if answered() || m.icmp() != before {
+		t.Errorf("the host hears a guest that knows its bridge's MAC: %d pings", m.icmp()-before)
+	}
+}
+
+// icmp counts the echo requests that the machine's own stack took.
+func (m *machine) icmp() int {
+	m.t.Helper()
+	var names []string
+	for line := range strings.Lines(m.on("cat", "/proc/net/snmp")) {
+		if f := strings.Fields(line); f[0] == "Icmp:" && names == nil {
+			names = f
+		} else if f[0] == "Icmp:" {
+			n, err := strconv.Atoi(f[slices.Index(names, "InEchos")])
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // bridgeRestart: an agent that finds all as it should be writes nothing, and no packet is lost.

@@ -71,6 +71,7 @@ func TestVLANsOnBridgeHosts(t *testing.T) {
 	if s := ms[0].stats(); s.Puts+s.Drops+s.Errors+s.Drift != 0 {
 		t.Errorf("a restart wrote: %+v", s)
 	}
+	trunkOnBridges(t, ms, all[0], all[3])
 	ms[0].docs["host:h1"] = nil
 	ms[0].put("host:h1")
 	for i := range segments {
@@ -78,4 +79,29 @@ func TestVLANsOnBridgeHosts(t *testing.T) {
 		ms[0].put("net:" + networkID(i))
 	}
 	within(t, time.Minute, "nothing of the networks", func() bool { return ms[0].devices() == before })
+}
+
+// trunkOnBridges: a guest of one network is on another as well, by a tag.
+func trunkOnBridges(t *testing.T, ms []*machine, carrier, far *guest) {
+	t.Helper()
+	m := ms[0]
+	in := &guest{m: m, ns: carrier.ns, port: "00000050-aaaa-4000-8000-000000000000", mac: carrier.mac, ip: "192.0.2.50"}
+	m.put("host:h1", encode(t, wire.KindPort, carrier.port, &wire.Port{Id: carrier.port, NetworkId: networkID(0), MacAddress: carrier.mac, AdminStateUp: true, Wiring: 2, SegmentId: "vlan",
+		TrunkId: "t", SubPorts: []*wire.SubPort{{PortId: in.port, SegmentationType: "vlan", SegmentationId: 5}}}),
+		encode(t, wire.KindPort, in.port, &wire.Port{Id: in.port, NetworkId: networkID(1), MacAddress: in.mac, AdminStateUp: true, Wiring: 1, SegmentId: "mapped", DeviceOwner: "trunk:subport"}))
+	within(t, time.Minute, "the port inside", func() bool {
+		m.agent.mu.Lock()
+		defer m.agent.mu.Unlock()
+		return m.agent.states[wire.EntityL2+" "+in.port] == wire.State_DONE
+	})
+	sh(t, "ip", "-n", in.ns, "link", "add", "link", "eth0", "eth0.5", "type", "vlan", "id", "5")
+	sh(t, "ip", "-n", in.ns, "link", "set", "eth0.5", "up")
+	sh(t, "ip", "-n", in.ns, "addr", "add", "198.51.100.50/24", "dev", "eth0.5")
+	sh(t, "ip", "-n", far.ns, "addr", "add", "198.51.100.51/24", "dev", "eth0")
+	within(t, time.Minute, "the network inside", func() bool {
+		return exec.Command("ip", "netns", "exec", in.ns, "ping", "-n", "-q", "-c", "2", "-W", "5", "198.51.100.51").Run() == nil
+	})
+	// The device of the port inside goes with its document's carrier.
+	m.put("host:h1", carrier.doc(networkID(0), "vlan"))
+	within(t, time.Minute, "the device is gone", func() bool { return !strings.Contains(m.on("ip", "-br", "link"), "tap"+in.port[:11]) })
 }

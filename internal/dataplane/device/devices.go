@@ -162,14 +162,21 @@ func (d *Devices[V]) put(h *netlink.Handle, name string, want V) error {
 	if err := d.kind.Correct(h, l, want); err != nil {
 		return err
 	}
-	// The host's own stack has no business on it. Best effort: a kernel without IPv6 has no such file.
-	_ = os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", []byte("1"), 0)
+	apart(name)
 	if l.Attrs().RawFlags&unix.IFF_UP == 0 {
 		if err := h.LinkSetUp(l); err != nil {
 			return fmt.Errorf("up: %w", err)
 		}
 	}
 	return nil
+}
+
+// apart keeps the host's own stack out: what is carried is not for the host, and who sends it may not talk to the host by it. It answers no ARP
+// request, takes no packet from addresses that it would not send to by the device, which has none, and no IPv6 at all. Best effort: a kernel without IPv6 has no such file.
+func apart(name string) {
+	for file, value := range map[string]string{"ipv6/conf/%s/disable_ipv6": "1", "ipv4/conf/%s/arp_ignore": "8", "ipv4/conf/%s/rp_filter": "1"} {
+		_ = os.WriteFile("/proc/sys/net/"+fmt.Sprintf(file, name), []byte(value), 0)
+	}
 }
 
 func (d *Devices[V]) create(h *netlink.Handle, name string, want V) (netlink.Link, error) {
