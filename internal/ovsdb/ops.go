@@ -9,7 +9,8 @@ import (
 )
 
 // Row is what an Insert or Update sets: column to value. A value is a string, int or bool; a UUID; a
-// []string, []int or []UUID, which is a set (an empty one clears an optional column); or a map[string]string.
+// []string, []int or []UUID, which is a set (an empty one clears an optional column); or a map[string]string or
+// map[int]UUID.
 type Row map[string]any
 
 // Op is one step of a transaction.
@@ -40,9 +41,14 @@ func Remove(table string, id UUID, column string, elements any) Op {
 	return mutate(table, id, column, ovsdb.MutateOperationDelete, elements)
 }
 
+// Delete removes a row of a table whose rows stay although nothing refers to them: QoS, Queue.
+func Delete(table string, id UUID) Op {
+	return Op{op: ovsdb.Operation{Op: ovsdb.OperationDelete, Table: table, Where: where(id)}}
+}
+
 // Result is what the server says of one Op.
 type Result struct {
-	Count int  // rows that an Update, Add or Remove met
+	Count int  // rows that an Update, Add, Remove or Delete met
 	UUID  UUID // of the row that an Insert made
 }
 
@@ -181,6 +187,12 @@ func wireValue(v any) (any, error) {
 		return ovsdb.NewOvsSet(x)
 	case map[string]string:
 		return ovsdb.NewOvsMap(x)
+	case map[int]UUID:
+		m := ovsdb.OvsMap{GoMap: make(map[any]any, len(x))}
+		for k, id := range x {
+			m.GoMap[k] = ovsdb.UUID{GoUUID: string(id)}
+		}
+		return m, nil
 	}
 	return nil, fmt.Errorf("a %T is no column value", v)
 }

@@ -51,6 +51,7 @@ type Port struct {
 	Tag         int // 0 is none
 	Trunks      []int
 	VLANMode    string
+	QoS         UUID // "" is none
 	OtherConfig map[string]string
 	ExternalIDs map[string]string
 }
@@ -73,12 +74,30 @@ type Interface struct {
 	Error         string // why ovs-vswitchd could not set it up
 }
 
+// QoS is how a port queues what it sends.
+type QoS struct {
+	UUID        UUID
+	Type        string // "linux-htb", ...
+	Queues      map[int]UUID
+	OtherConfig map[string]string
+	ExternalIDs map[string]string
+}
+
+// Queue is one queue of a QoS.
+type Queue struct {
+	UUID        UUID
+	OtherConfig map[string]string
+	ExternalIDs map[string]string
+}
+
 // Snapshot is the database at one moment. It is shared: read only.
 type Snapshot struct {
 	Root       Root
 	Bridges    map[UUID]Bridge
 	Ports      map[UUID]Port
 	Interfaces map[UUID]Interface
+	QoS        map[UUID]QoS
+	Queues     map[UUID]Queue
 
 	bridges, ports, interfaces map[string]UUID // by name
 }
@@ -138,6 +157,8 @@ func (s *Snapshot) clone() *Snapshot {
 		Bridges:    maps.Clone(s.Bridges),
 		Ports:      maps.Clone(s.Ports),
 		Interfaces: maps.Clone(s.Interfaces),
+		QoS:        maps.Clone(s.QoS),
+		Queues:     maps.Clone(s.Queues),
 	}
 	c.index()
 	return c

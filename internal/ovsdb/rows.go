@@ -13,6 +13,8 @@ const (
 	TableBridge    = "Bridge"
 	TablePort      = "Port"
 	TableInterface = "Interface"
+	TableQoS       = "QoS"
+	TableQueue     = "Queue"
 )
 
 // The rows as the library reads them: the monitored columns and no others, so that counters that change
@@ -50,6 +52,7 @@ type portRow struct {
 	Tag         *int              `ovsdb:"tag"`
 	Trunks      []int             `ovsdb:"trunks"`
 	VLANMode    *string           `ovsdb:"vlan_mode"`
+	QoS         *string           `ovsdb:"qos"`
 	OtherConfig map[string]string `ovsdb:"other_config"`
 	ExternalIDs map[string]string `ovsdb:"external_ids"`
 }
@@ -71,12 +74,28 @@ type interfaceRow struct {
 	Error         *string           `ovsdb:"error"`
 }
 
+type qosRow struct {
+	UUID        string            `ovsdb:"_uuid"`
+	Type        string            `ovsdb:"type"`
+	Queues      map[int]string    `ovsdb:"queues"`
+	OtherConfig map[string]string `ovsdb:"other_config"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
+type queueRow struct {
+	UUID        string            `ovsdb:"_uuid"`
+	OtherConfig map[string]string `ovsdb:"other_config"`
+	ExternalIDs map[string]string `ovsdb:"external_ids"`
+}
+
 func clientModel() (model.ClientDBModel, error) {
 	return model.NewClientDBModel("Open_vSwitch", map[string]model.Model{
 		TableRoot:      &rootRow{},
 		TableBridge:    &bridgeRow{},
 		TablePort:      &portRow{},
 		TableInterface: &interfaceRow{},
+		TableQoS:       &qosRow{},
+		TableQueue:     &queueRow{},
 	})
 }
 
@@ -89,14 +108,20 @@ func columns(table string) []string {
 		return []string{"name", "ports", "datapath_type", "fail_mode", "protocols", "stp_enable", "rstp_enable",
 			"other_config", "external_ids"}
 	case TablePort:
-		return []string{"name", "interfaces", "tag", "trunks", "vlan_mode", "other_config", "external_ids"}
+		return []string{"name", "interfaces", "tag", "trunks", "vlan_mode", "qos", "other_config", "external_ids"}
+	case TableQoS:
+		return []string{"type", "queues", "other_config", "external_ids"}
+	case TableQueue:
+		return []string{"other_config", "external_ids"}
 	default:
 		return []string{"name", "type", "ofport", "ofport_request", "options", "external_ids", "mac", "mac_in_use",
 			"mtu", "mtu_request", "admin_state", "link_state", "error"}
 	}
 }
 
-func tables() []string { return []string{TableRoot, TableBridge, TablePort, TableInterface} }
+func tables() []string {
+	return []string{TableRoot, TableBridge, TablePort, TableInterface, TableQoS, TableQueue}
+}
 
 // put takes one row into the snapshot under construction.
 func (s *Snapshot) put(row model.Model) {
@@ -110,7 +135,15 @@ func (s *Snapshot) put(row model.Model) {
 			OtherConfig: r.OtherConfig, ExternalIDs: r.ExternalIDs}
 	case *portRow:
 		s.Ports[UUID(r.UUID)] = Port{UUID: UUID(r.UUID), Name: r.Name, Interfaces: ids(r.Interfaces), Tag: value(r.Tag),
-			Trunks: sorted(r.Trunks), VLANMode: value(r.VLANMode), OtherConfig: r.OtherConfig, ExternalIDs: r.ExternalIDs}
+			Trunks: sorted(r.Trunks), VLANMode: value(r.VLANMode), QoS: UUID(value(r.QoS)), OtherConfig: r.OtherConfig, ExternalIDs: r.ExternalIDs}
+	case *qosRow:
+		queues := make(map[int]UUID, len(r.Queues))
+		for n, id := range r.Queues {
+			queues[n] = UUID(id)
+		}
+		s.QoS[UUID(r.UUID)] = QoS{UUID: UUID(r.UUID), Type: r.Type, Queues: queues, OtherConfig: r.OtherConfig, ExternalIDs: r.ExternalIDs}
+	case *queueRow:
+		s.Queues[UUID(r.UUID)] = Queue{UUID: UUID(r.UUID), OtherConfig: r.OtherConfig, ExternalIDs: r.ExternalIDs}
 	case *interfaceRow:
 		s.Interfaces[UUID(r.UUID)] = Interface{UUID: UUID(r.UUID), Name: r.Name, Type: r.Type, OFPort: value(r.OFPort),
 			OFPortRequest: value(r.OFPortRequest), Options: r.Options, ExternalIDs: r.ExternalIDs, MAC: value(r.MAC),
@@ -128,11 +161,15 @@ func (s *Snapshot) remove(table, uuid string) {
 		delete(s.Ports, UUID(uuid))
 	case TableInterface:
 		delete(s.Interfaces, UUID(uuid))
+	case TableQoS:
+		delete(s.QoS, UUID(uuid))
+	case TableQueue:
+		delete(s.Queues, UUID(uuid))
 	}
 }
 
 func emptySnapshot() *Snapshot {
-	return &Snapshot{Bridges: map[UUID]Bridge{}, Ports: map[UUID]Port{}, Interfaces: map[UUID]Interface{}}
+	return &Snapshot{Bridges: map[UUID]Bridge{}, Ports: map[UUID]Port{}, Interfaces: map[UUID]Interface{}, QoS: map[UUID]QoS{}, Queues: map[UUID]Queue{}}
 }
 
 func rowID(row model.Model) string {
@@ -144,6 +181,10 @@ func rowID(row model.Model) string {
 	case *portRow:
 		return r.UUID
 	case *interfaceRow:
+		return r.UUID
+	case *qosRow:
+		return r.UUID
+	case *queueRow:
 		return r.UUID
 	}
 	return ""
@@ -221,7 +262,7 @@ func (r *portRow) CloneModelInto(m model.Model) {
 	*c = *r
 	c.Interfaces, c.Trunks = slices.Clone(r.Interfaces), slices.Clone(r.Trunks)
 	c.ExternalIDs, c.OtherConfig = maps.Clone(r.ExternalIDs), maps.Clone(r.OtherConfig)
-	c.Tag, c.VLANMode = pointer(r.Tag), pointer(r.VLANMode)
+	c.Tag, c.VLANMode, c.QoS = pointer(r.Tag), pointer(r.VLANMode), pointer(r.QoS)
 }
 
 // CloneModel implements the library's model.CloneableModel.
@@ -240,7 +281,35 @@ func (r *interfaceRow) CloneModelInto(m model.Model) {
 	c.LinkState, c.Error = pointer(r.LinkState), pointer(r.Error)
 }
 
+// CloneModel implements the library's model.CloneableModel.
+func (r *qosRow) CloneModel() model.Model { c := &qosRow{}; r.CloneModelInto(c); return c }
+
+// CloneModelInto implements the library's model.CloneableModel.
+func (r *qosRow) CloneModelInto(m model.Model) {
+	c, ok := m.(*qosRow)
+	if !ok {
+		return
+	}
+	*c = *r
+	c.Queues, c.OtherConfig, c.ExternalIDs = maps.Clone(r.Queues), maps.Clone(r.OtherConfig), maps.Clone(r.ExternalIDs)
+}
+
+// CloneModel implements the library's model.CloneableModel.
+func (r *queueRow) CloneModel() model.Model { c := &queueRow{}; r.CloneModelInto(c); return c }
+
+// CloneModelInto implements the library's model.CloneableModel.
+func (r *queueRow) CloneModelInto(m model.Model) {
+	c, ok := m.(*queueRow)
+	if !ok {
+		return
+	}
+	*c = *r
+	c.OtherConfig, c.ExternalIDs = maps.Clone(r.OtherConfig), maps.Clone(r.ExternalIDs)
+}
+
 var (
+	_ model.CloneableModel = (*qosRow)(nil)
+	_ model.CloneableModel = (*queueRow)(nil)
 	_ model.CloneableModel = (*rootRow)(nil)
 	_ model.CloneableModel = (*bridgeRow)(nil)
 	_ model.CloneableModel = (*portRow)(nil)
