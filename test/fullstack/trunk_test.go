@@ -163,6 +163,18 @@ func TestTrunk(t *testing.T) {
 			t.Errorf("the port inside was told %v", got)
 		}
 	})
+	t.Run("forged inside", func(t *testing.T) {
+		c.on(t, "p1", "ip", "address", "add", "10.61.0.250/24", "dev", "eth0.101")
+		defer c.on(t, "p1", "ip", "address", "delete", "10.61.0.250/24", "dev", "eth0.101")
+		heard := c.echoes(t, "green2", "InEchos")
+		if out, err := c.Exec(t.Context(), "p1", "ping", "-c3", "-i0.1", "-W0.3", "-I", "10.61.0.250", c.ip["green2"]); err == nil {
+			t.Errorf("an address that is not the port's has answers:\n%s", out)
+		}
+		if n := c.echoes(t, "green2", "InEchos") - heard; n != 0 {
+			t.Errorf("%d forged pings came out of a trunk", n)
+		}
+		c.on(t, "p1", "ping", "-c1", "-W1", "-I", c.ip["g1"], c.ip["green2"])
+	})
 	t.Run("come and go", func(t *testing.T) { c.comeAndGo(t) })
 	t.Run("refused", func(t *testing.T) {
 		c.refused(t, http.MethodDelete, "ports/"+c.p1.id(), nil, 409, "PortInUseAsTrunkParent")
@@ -170,11 +182,14 @@ func TestTrunk(t *testing.T) {
 		c.refused(t, http.MethodDelete, "trunks/"+c.t1.id(), nil, 409, "TrunkInUse")
 	})
 	t.Run("agent restarted", func(t *testing.T) {
-		before := c.flows(t, "h1")
+		before, began := c.flows(t, "h1"), time.Now()
 		c.unharmed(t, "p1", c.ip["green2"], func() {
 			must(t, c.AgentKill(t.Context(), "h1"))
 			must(t, c.AgentStart(t.Context(), "h1"))
 		})
+		if youngest, since := slices.Min(c.ages(t, "h1")), time.Since(began).Seconds(); youngest < since {
+			t.Errorf("a flow is %.1f s old, the restart began %.1f s ago", youngest, since)
+		}
 		if after := c.flows(t, "h1"); after != before {
 			t.Error("the flows are not what they were")
 		}
