@@ -288,6 +288,9 @@ func TestMigrationWaits(t *testing.T) {
 	beats := []*beat{s.beat(t, "still", "moves", ip), s.beat(t, "third", "moves", ip), s.beat(t, "moves", "third", g["third"].IPs[0])}
 	frames := func() string { return s.on(t, "h3", "cat", "/sys/class/net/standby/statistics/rx_packets") }
 	s.status(t, moves.PortID, "ACTIVE")
+	if flows := s.flows(t, "h3"); !regexp.MustCompile(`table=1[0-5],.*dl_src=` + moves.MAC).MatchString(flows) {
+		t.Errorf("the host that waits has no filter for the guest:\n%s", flows)
+	}
 	// The host that waits loses its agent, gets it back, and nobody notices.
 	must(t, s.AgentKill(t.Context(), "h3"))
 	must(t, s.AgentStart(t.Context(), "h3"))

@@ -168,3 +168,62 @@ func TestBindingsAndHost(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWhatCannotBeActivated: a host that cannot have the port any more is refused, and nothing of the port is another than before.
+func TestWhatCannotBeActivated(t *testing.T) {
+	w := newWorld(t, []string{"vxlan"})
+	n := w.network(model.Segment{NetworkType: model.TypeVXLAN, SegmentationID: 9})
+	p := w.guest(n, "nowhere") // no agent: the binding in force failed
+	if p.VIFType != model.VIFBindingFailed {
+		t.Fatalf("the port is %s", p.VIFType)
+	}
+	if _, err := w.add(p.ID, "h2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.activate(p.ID, "h2"); err != nil {
+		t.Fatal(err)
+	}
+	before, levels := w.read(p.ID)
+	if before.HostID != "h2" || before.VIFType != model.VIFOVS || !slices.Equal(levels, []string{"h2"}) {
+		t.Fatalf("%+v on %v", before, levels)
+	}
+	if _, err := w.activate(p.ID, "nowhere"); named(err) != "PortBindingError" {
+		t.Error(err)
+	}
+	after, levels := w.read(p.ID)
+	if after.HostID != "h2" || after.Wiring != before.Wiring || after.Revision != before.Revision || len(after.Bindings) != 1 || !slices.Equal(levels, []string{"h2"}) {
+		t.Errorf("%+v on %v", after, levels)
+	}
+	// Without the binding in force the one that waits can still be activated: the guest was saved from its host.
+	if _, err := w.add(p.ID, "h1"); err != nil {
+		t.Fatal(err)
+	}
+	w.write(func(tx store.WriteTx) error { return w.plugin.DropBinding(t.Context(), tx, p.ID, "h2") })
+	if got, levels := w.read(p.ID); got.HostID != "" || !slices.Equal(levels, []string{"h1"}) {
+		t.Errorf("%+v on %v", got, levels)
+	}
+	if b, err := w.activate(p.ID, "h1"); err != nil || b.VIFType != model.VIFOVS {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if got, levels := w.read(p.ID); got.HostID != "h1" || got.VIFType != model.VIFOVS || !slices.Equal(levels, []string{"h1"}) {
+		t.Errorf("%+v on %v", got, levels)
+	}
+}
+
+// TestAwait: a port waits on the hosts that another plugin names, and on no others; one that cannot have it is passed over.
+func TestAwait(t *testing.T) {
+	w := newWorld(t, []string{"vxlan"})
+	p := w.guest(w.network(model.Segment{NetworkType: model.TypeVXLAN, SegmentationID: 6}), "h1")
+	for _, c := range []struct {
+		hosts, levels []string
+	}{
+		{[]string{"h2", "nowhere", "h1"}, []string{"h1", "h2"}},
+		{[]string{"h2"}, []string{"h1", "h2"}},
+		{nil, []string{"h1"}},
+	} {
+		w.write(func(tx store.WriteTx) error { return w.plugin.Await(t.Context(), tx, p.ID, c.hosts) })
+		if got, levels := w.read(p.ID); got.HostID != "h1" || len(got.Bindings) != len(c.levels)-1 || !slices.Equal(levels, c.levels) {
+			t.Errorf("%v: %+v on %v", c.hosts, got.Bindings, levels)
+		}
+	}
+}
