@@ -56,6 +56,13 @@ func (f *Feature) Kinds() []string {
 	return []string{wire.KindPort, wire.KindGroup, wire.KindRule, wire.KindMember, wire.KindAddress}
 }
 
+// Changed implements agent.Observer: never, since the loop hears of interfaces by l2ovs.
+func (f *Feature) Changed() <-chan []change.Key { return nil }
+
+// Observed implements agent.Observer. What was wanted before the first look at interfaces is not the whole of it, whatever a feature that looks a moment
+// later has seen.
+func (f *Feature) Observed() bool { return f.watch.Observed() }
+
 // The documents on whose behalf flows are wanted. They are EntityL2's, since a port is wired when they are there.
 const hostDoc = "filter"
 
@@ -185,4 +192,7 @@ func get[T any](v agent.View, kind, id string) (t T, ok bool) {
 	return t, ok
 }
 
-var _ agent.Feature = (*Feature)(nil)
+var (
+	_ agent.Feature  = (*Feature)(nil)
+	_ agent.Observer = (*Feature)(nil)
+)
