@@ -25,3 +25,16 @@ func NewFakePorts(has func(bridge string) bool) *reconcile.Memory[string, Port] 
 		return nil
 	}}
 }
+
+// NewFakeGuarantees is the queues of a switch in memory. has says whether there is a bridge with a wire; nil is always.
+func NewFakeGuarantees(has func(bridge string) bool) *reconcile.Memory[GuaranteeKey, Guarantee] {
+	return &reconcile.Memory[GuaranteeKey, Guarantee]{Refuse: func(k GuaranteeKey, v Guarantee) error {
+		switch {
+		case k.Queue < 1 || k.Queue > LastQueue || v.Kbps == 0:
+			return ErrNoWire
+		case has != nil && !has(k.Bridge):
+			return ErrNoBridge
+		}
+		return nil
+	}}
+}
