@@ -44,6 +44,8 @@ type Cell struct {
 	Setup
 	Kind   Kind
 	Family Family
+	// Thrifty as the Pace.
+	Thrifty bool
 }
 
 // Pace is how fast the machine is.
@@ -54,13 +56,15 @@ type Pace struct {
 	Beat time.Duration
 	// Bulk is how much a transfer by TCP carries, in bytes.
 	Bulk int
+	// Thrifty tries rows for which it makes little difference how networks are carried on the first kind of a setup only.
+	Thrifty bool
 }
 
 // Native is the pace of a usual machine.
 func Native() Pace { return Pace{Factor: 1, Beat: 10 * time.Millisecond, Bulk: 4 << 20} }
 
 // Emulated is that of a machine whose processor is emulated: it proves logic, never speed.
-func Emulated() Pace { return Pace{Factor: 15, Beat: 50 * time.Millisecond, Bulk: 1 << 20} }
+func Emulated() Pace { return Pace{Factor: 15, Beat: 50 * time.Millisecond, Bulk: 1 << 20, Thrifty: true} }
 
 // within stretches a limit.
 func (p Pace) within(d time.Duration) time.Duration { return time.Duration(p.Factor) * d }
@@ -102,6 +106,11 @@ func isFlat(c Cell) bool { return c.Kind == Flat }
 
 // onOpenVSwitch: the far host of the stage, h2, has an Open vSwitch. Once a kind is enough.
 func onOpenVSwitch(c Cell) bool { return oncePerKind(c) && c.mechanism("h2") == lab.OpenVSwitch }
+
+// once narrows a row to the first kind of a setup, where the pace is thrifty; in may be nil.
+func once(in func(Cell) bool) func(Cell) bool {
+	return func(c Cell) bool { return (!c.Thrifty || c.Kind == c.Kinds[0]) && (in == nil || in(c)) }
+}
 
 // oncePerKind is for rows in which the family makes no difference.
 func oncePerKind(c Cell) bool { return c.Family == IPv4 }

@@ -27,18 +27,19 @@ func Table() []Scenario {
 		{"networks apart", nil, networksApart},
 		{"projects apart", nil, projectsApart},
 		{"agent killed", nil, agentKilled},
-		{"agent restarted", oncePerKind, agentRestarted},
-		{"switch killed", onOpenVSwitch, switchKilled},
-		{"port taken down", nil, portDown},
+		{"agent restarted", once(oncePerKind), agentRestarted},
+		{"switch killed", once(onOpenVSwitch), switchKilled},
+		{"port taken down", once(nil), portDown},
 		{"migration", nil, migration},
-		{"rules", filtered, rules},
-		{"remotes", filtered, remotes},
-		{"outgoing", filtered, outgoing},
-		{"spoofing", filtered, spoofing},
-		{"address pairs", filtered, addressPairs},
-		{"port security off", filtered, portSecurityOff},
-		{"trunk", tagsOnHosts, trunk},
-		{"quality of service", nil, limits},
+		{"rules", once(filtered), rules},
+		{"remotes", once(filtered), remotes},
+		{"outgoing", once(filtered), outgoing},
+		{"spoofing", once(filtered), spoofing},
+		{"address pairs", once(filtered), addressPairs},
+		{"port security off", once(filtered), portSecurityOff},
+		{"trunk", once(tagsOnHosts), trunk},
+		{"tags", tagsOnHosts, tags},
+		{"quality of service", once(nil), limits},
 	}
 }
 
@@ -62,7 +63,7 @@ func (c *Cloud) tryKind(t *testing.T, kind Kind, rows []Scenario) {
 	p := c.set(t, kind)
 	for _, family := range []Family{IPv4, IPv6} {
 		t.Run(string(family), func(t *testing.T) {
-			s := &Stage{Cloud: c, Cell: Cell{c.Setup, kind, family}, play: p}
+			s := &Stage{Cloud: c, Cell: Cell{c.Setup, kind, family, c.Pace.Thrifty}, play: p}
 			for _, row := range rows {
 				if row.In == nil || row.In(s.Cell) {
 					t.Run(row.Name, func(t *testing.T) { row.Run(t, s) })

@@ -86,3 +86,28 @@ func (s *Stage) subport(t *testing.T, g *lab.Guest, port Object, tag uint16) net
 	t.Fatalf("port %s has no %s address", port.ID(), s.Family)
 	return netip.Addr{}
 }
+
+// tags: frames that a guest tags itself reach nobody, whatever is below the tag: on a VLAN they would be another network's. A tag of no VLAN only says
+// that a frame is urgent.
+func tags(t *testing.T, s *Stage) {
+	out := s.Wire(t, s.One)
+	for _, to := range []*lab.Guest{s.Beside, s.Far} {
+		s.Reach(t, s.One, s.Address(t, to))
+		in := s.Wire(t, to)
+		frame := func(mark string) []byte {
+			return datagram(s.party(t, s.One), s.party(t, to), 4000, 4001, []byte(mark))
+		}
+		mark := "below a tag to " + to.Name
+		tagged := subport.Tagged(nil, frame(mark), 7)
+		out.Send(t, tagged, subport.Tagged(nil, tagged, 8), subport.Tagged(nil, tagged, 0))
+		if in.Sees(t, []byte(mark), s.within(200*time.Millisecond)) {
+			t.Errorf("a tagged frame came to %s", to.Name)
+		}
+		for what, f := range map[string][]byte{"bare to ": frame("bare to " + to.Name), "urgent to ": subport.Tagged(nil, frame("urgent to "+to.Name), 0)} {
+			out.Send(t, f)
+			if !in.Sees(t, []byte(what+to.Name), s.within(5*time.Second)) {
+				t.Errorf("a frame of no VLAN did not come: %s%s", what, to.Name)
+			}
+		}
+	}
+}
