@@ -242,6 +242,8 @@ func TestCheckRefuses(t *testing.T) {
 		{"no such bits", flow(nil, Load(Reg0.Bits(30, 33), 1)), "no bits"},
 		{"load too wide", flow(nil, Load(Reg0.Bits(0, 3), 16)), "more than 4 bits"},
 		{"exec without commit", flow(IPv4(), CT{Exec: Do(CTMark.Set(1))}), "without commit"},
+		{"ct without IP", flow(nil, CTNext(7, 6)), "lacks IPv4"},
+		{"ct in a copy without IP", flow(ARP(), Clone(CT{Commit: true})), "lacks IPv4"},
 		{"nil action", flow(nil, nil), "nil"},
 		{"table of all", Flow{Table: 255}, "all tables"},
 	} {
