@@ -87,7 +87,18 @@ func Standing() []openflow.Flow {
 	for _, second := range secondTags() {
 		flows = append(flows, openflow.Flow{Table: Inside, Priority: 100, Match: openflow.Any(second), Actions: openflow.Drop()})
 	}
-	return append(flows, openflow.Flow{Table: Inside, Priority: 50, Match: openflow.Any(Origin.Is(FromFabric)), Actions: openflow.Do(openflow.Resubmit(Forward))})
+	return append(append(flows, priorityTags()...), openflow.Flow{Table: Inside, Priority: 50, Match: openflow.Any(Origin.Is(FromFabric)), Actions: openflow.Do(openflow.Resubmit(Forward))})
+}
+
+// priorityTags take off tags of no VLAN, which only tell how urgent a frame is: it is of the network that it would be of without, as at an access port of Open
+// vSwitch or a port of a bridge. With another tag below it is dropped: that one would not be looked at again.
+func priorityTags() []openflow.Flow {
+	none := openflow.VLAN(0)
+	return []openflow.Flow{
+		{Table: Classify, Priority: 60, Match: openflow.Any(none, openflow.EthType.Is(openflow.TypeVLAN)), Actions: openflow.Drop()},
+		{Table: Classify, Priority: 60, Match: openflow.Any(none, openflow.EthType.Is(openflow.TypeQinQ)), Actions: openflow.Drop()},
+		{Table: Classify, Priority: 50, Match: openflow.Any(none), Actions: openflow.Do(openflow.PopVLAN(), openflow.Resubmit(Classify))},
+	}
 }
 
 // secondTags match frames with a tag. Open vSwitch reads one tag of a frame, or two if it is told so (vlan-limit): one that it did not
