@@ -55,6 +55,7 @@ type host struct {
 	bridgeStage *reconcile.Reconciler[string, vswitch.Bridge]
 	portStage   *reconcile.Reconciler[string, vswitch.Port]
 	meters      meters
+	guarantees  guarantees
 	flowStage   *reconcile.Reconciler[openflow.Key, openflow.Flow]
 	nsStage     *reconcile.Reconciler[string, struct{}]
 	linkStage   *reconcile.Reconciler[veth.Key, veth.Veth]
@@ -89,6 +90,7 @@ func newHost(c *config.Agent, env Env, name string, report func(context.Context,
 		taken: func(reason string) { h.portStage.Invalidate(reason) }}, veth.Equal, opts...)
 	h.portStage = reconcile.New("switch ports", h.ports, vswitch.EqualPort, opts...)
 	h.addrStage = reconcile.New("addresses", addr.NewDriver(own(), nil), addr.Equal, opts...)
+	h.guarantees = newGuarantees(h.ovs, opts...)
 	if h.meters, err = newMeters(c, h.conn, opts...); err != nil {
 		return nil, err
 	}
@@ -122,7 +124,7 @@ func (h *host) stages() []reconcile.Stage {
 	if h.lb != nil {
 		return h.lb.stages(h)
 	}
-	return []reconcile.Stage{h.bridgeStage, h.nsStage, h.linkStage, h.portStage, h.addrStage, h.meters.stage, h.flowStage, h.resStage, h.netStage}
+	return []reconcile.Stage{h.bridgeStage, h.nsStage, h.linkStage, h.portStage, h.addrStage, h.guarantees.stage, h.meters.stage, h.flowStage, h.resStage, h.netStage}
 }
 
 func (h *host) features(c *config.Agent, name string, filter *sgovs.Feature) []agent.Feature {
@@ -149,6 +151,7 @@ func (h *host) parts() []lifecycle.Part {
 		{Name: "ovsdb", Run: h.ovs.Run},
 		{Name: "bridges", Run: func(ctx context.Context) error { return h.bridges.Watch(ctx, h.told(h.bridgeStage)) }},
 		{Name: "switch ports", Run: func(ctx context.Context) error { return h.ports.Watch(ctx, h.told(h.portStage)) }},
+		h.guarantees.follow(h.told),
 		{Name: "switch interfaces", Run: h.interfaces.Run},
 		{Name: "loop", Run: func(ctx context.Context) error { return h.loop.Run(ctx, h.unreadable) }},
 		{Name: "interfaces", Run: h.watch.Run},

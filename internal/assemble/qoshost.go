@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"context"
 	"slices"
 
 	"isospin/internal/agent"
@@ -8,6 +9,9 @@ import (
 	"isospin/internal/agent/feature/qos"
 	"isospin/internal/config"
 	"isospin/internal/dataplane/openflow"
+	"isospin/internal/dataplane/vswitch"
+	"isospin/internal/lifecycle"
+	"isospin/internal/ovsdb"
 	"isospin/internal/reconcile"
 )
 
@@ -30,5 +34,22 @@ func (h *host) qosFeatures(c *config.Agent) []agent.Feature {
 	if !extension(c, "qos") {
 		return nil
 	}
-	return []agent.Feature{qos.NewOVS(qos.Targets{Meters: h.meters.stage, Flows: h.flowStage}, h.watch, h.meters.book)}
+	cfg := qos.Config{Mappings: c.OVS.BridgeMappings, Queues: c.OVS.DatapathType != "netdev"}
+	return []agent.Feature{qos.NewOVS(cfg, qos.Targets{Meters: h.meters.stage, Flows: h.flowStage, Guarantees: h.guarantees.stage}, h.watch, h.meters.book)}
+}
+
+// guarantees are the queues on the wires of the operator's bridges.
+type guarantees struct {
+	driver *vswitch.Guarantees
+	stage  *reconcile.Reconciler[vswitch.GuaranteeKey, vswitch.Guarantee]
+}
+
+func newGuarantees(c *ovsdb.Client, opts ...reconcile.Option) guarantees {
+	d := vswitch.NewGuarantees(c, vswitchOwner)
+	return guarantees{driver: d, stage: reconcile.New("guarantees", d, vswitch.EqualGuarantee, opts...)}
+}
+
+// follow has the queues read back when somebody changed them.
+func (g guarantees) follow(told func(reconcile.Stage) func(reason string)) lifecycle.Part {
+	return lifecycle.Part{Name: "guarantees", Run: func(ctx context.Context) error { return g.driver.Watch(ctx, told(g.stage)) }}
 }

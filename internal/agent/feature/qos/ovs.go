@@ -2,6 +2,7 @@ package qos
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 
@@ -10,29 +11,42 @@ import (
 	"isospin/internal/agent/feature/meter"
 	"isospin/internal/change"
 	"isospin/internal/dataplane/openflow"
+	"isospin/internal/dataplane/vswitch"
 	"isospin/internal/reconcile"
 	"isospin/internal/wire"
 )
 
-// Targets is what the feature fills on a host of Open vSwitch.
-type Targets struct {
-	Meters reconcile.Target[uint32, openflow.Meter]
-	Flows  reconcile.Target[openflow.Key, openflow.Flow]
+// Config is a host of Open vSwitch as the feature sees it.
+type Config struct {
+	// Mappings is the bridge of each physical network.
+	Mappings map[string]string
+	// Queues says that the datapath can queue on wires without harm to other ports: the kernel's can.
+	Queues bool
 }
 
-// OVS keeps policies on the integration bridge: by meters, in both directions. Sync is for the loop's goroutine.
+// Targets is what the feature fills on a host of Open vSwitch.
+type Targets struct {
+	Meters     reconcile.Target[uint32, openflow.Meter]
+	Flows      reconcile.Target[openflow.Key, openflow.Flow]
+	Guarantees reconcile.Target[vswitch.GuaranteeKey, vswitch.Guarantee]
+}
+
+// OVS keeps policies on the integration bridge: by meters, in both directions, and guarantees by queues where packets leave for a physical network.
+// Sync is for the loop's goroutine.
 type OVS struct {
+	cfg     Config
 	targets Targets
 	tag     openflow.Tag
 	watch   *brint.Watch
 	book    *meter.Book
 	users   users
-	present brint.Present // as at the last Sync
+	present brint.Present     // as at the last Sync
+	notes   map[string]string // what is to be known of a port's policy although it is kept
 }
 
 // NewOVS makes the feature; book is the bridge's.
-func NewOVS(t Targets, w *brint.Watch, book *meter.Book) *OVS {
-	return &OVS{targets: t, tag: openflow.TagOf(brint.Owner), watch: w, book: book, users: newUsers()}
+func NewOVS(c Config, t Targets, w *brint.Watch, book *meter.Book) *OVS {
+	return &OVS{cfg: c, targets: t, tag: openflow.TagOf(brint.Owner), watch: w, book: book, users: newUsers(), notes: map[string]string{}}
 }
 
 // Name is the entity that the feature speaks for.
@@ -77,16 +91,48 @@ func (f *OVS) port(v agent.View, id string) error {
 	bad = append(bad, err)
 	owner := reconcile.Owner{Feature: f.Name(), Doc: id}
 	at, ready := f.present.Place(id)
+	delete(f.notes, id)
 	if !ready || !p.GetAdminStateUp() {
 		f.targets.Meters.Replace(owner, nil)
+		f.targets.Guarantees.Replace(owner, nil)
 		f.targets.Flows.Replace(owner, nil)
 		return errors.Join(bad...)
 	}
 	mac, err := net.ParseMAC(p.GetMacAddress())
 	bad = append(bad, err)
+	queue, err := f.guarantee(v, p, at, rules)
+	bad = append(bad, err)
 	f.targets.Meters.Replace(owner, ids.wanted())
-	f.targets.Flows.Replace(owner, f.tag.Want(append(sent(at, rules, ids), received(at, mac, ids)...)...))
+	f.targets.Guarantees.Replace(owner, queue)
+	f.targets.Flows.Replace(owner, f.tag.Want(append(sent(at, rules, ids, len(queue) > 0), received(at, mac, ids)...)...))
 	return errors.Join(bad...)
+}
+
+// guarantee is the queue, of the port's number, that a port has where its packets leave for a physical network. On networks that tunnels carry nobody
+// guarantees anything, as with Neutron's agents.
+func (f *OVS) guarantee(v agent.View, p *wire.Port, at brint.Place, r Rules) (map[vswitch.GuaranteeKey]vswitch.Guarantee, error) {
+	bridge := f.wire(v, p)
+	switch {
+	case r.Guaranteed == 0 || bridge == "":
+		return nil, nil
+	case !f.cfg.Queues:
+		f.notes[p.GetId()] = "minimum_bandwidth is what servers are placed by; this host's datapath has no queues to keep it"
+		return nil, nil
+	case at.Number > vswitch.LastQueue:
+		return nil, fmt.Errorf("minimum_bandwidth: Open vSwitch has no queue of the port's number %d", at.Number)
+	}
+	return map[vswitch.GuaranteeKey]vswitch.Guarantee{{Bridge: bridge, Queue: int(at.Number)}: {Kbps: r.Guaranteed}}, nil
+}
+
+// wire is the bridge by which a port's packets leave for a physical network; "" for none.
+func (f *OVS) wire(v agent.View, p *wire.Port) string {
+	n, _ := get[*wire.Network](v, wire.KindNetwork, p.GetNetworkId())
+	for _, s := range n.GetSegments() {
+		if s.GetId() == p.GetSegmentId() && (s.GetNetworkType() == "flat" || s.GetNetworkType() == "vlan") {
+			return f.cfg.Mappings[s.GetPhysicalNetwork()]
+		}
+	}
+	return ""
 }
 
 // Report tells how far a port's policy is; a port without one is nobody's business.
@@ -95,7 +141,9 @@ func (f *OVS) Report(v agent.View, id string) (agent.Report, bool) {
 	if !known {
 		return agent.Report{}, false
 	}
-	return report(p, f.users.policy[id], f.present[id].Ready())
+	r, ok := report(p, f.users.policy[id], f.present[id].Ready())
+	r.Detail = f.notes[id]
+	return r, ok
 }
 
 // report is what is said of a port.
@@ -190,20 +238,24 @@ const (
 )
 
 // sent are the flows of what a port sends: POLICE and MARK.
-func sent(at brint.Place, r Rules, m metered) []openflow.Flow {
+func sent(at brint.Place, r Rules, m metered, queue bool) []openflow.Flow {
 	from := brint.Source.Is(uint64(at.Number))
+	var change []openflow.Action
+	if queue {
+		change = append(change, openflow.SetQueue(at.Number))
+	}
 	var flows []openflow.Flow
 	if m[egressBits].id != 0 {
 		flows = append(flows, openflow.Flow{Table: brint.Police, Priority: prioPort, Match: openflow.Any(from), Actions: m.through(egressBits, brint.Mark)})
 	}
-	if m[egressPackets].id != 0 {
-		flows = append(flows, openflow.Flow{Table: brint.Mark, Priority: prioPort, Match: openflow.Any(from), Actions: m.through(egressPackets, brint.Spoof)})
+	if m[egressPackets].id != 0 || queue {
+		flows = append(flows, openflow.Flow{Table: brint.Mark, Priority: prioPort, Match: openflow.Any(from), Actions: m.through(egressPackets, brint.Spoof, change...)})
 	}
 	if r.Marks {
-		mark := openflow.IPDSCP.Set(uint64(r.Mark))
+		change = append(change, openflow.IPDSCP.Set(uint64(r.Mark)))
 		flows = append(flows,
-			openflow.Flow{Table: brint.Mark, Priority: prioExact, Match: openflow.IPv4(from), Actions: m.through(egressPackets, brint.Spoof, mark)},
-			openflow.Flow{Table: brint.Mark, Priority: prioExact, Match: openflow.IPv6(from), Actions: m.through(egressPackets, brint.Spoof, mark)})
+			openflow.Flow{Table: brint.Mark, Priority: prioExact, Match: openflow.IPv4(from), Actions: m.through(egressPackets, brint.Spoof, change...)},
+			openflow.Flow{Table: brint.Mark, Priority: prioExact, Match: openflow.IPv6(from), Actions: m.through(egressPackets, brint.Spoof, change...)})
 	}
 	return flows
 }

@@ -53,6 +53,19 @@ func TestGolden(t *testing.T) {
 				w.plug(portID(n+1), n+1)
 			}
 		},
+		"guarantees": func(w *world) {
+			w.policy("q", rule("minimum_bandwidth", "egress", 3000, 0), rule("minimum_bandwidth", "ingress", 4000, 0))
+			w.policy("marked", rule("minimum_bandwidth", "egress", 5000, 0), rule("dscp_marking", "", 10, 0), rule("packet_rate_limit", "egress", 1, 0))
+			w.network("net", "")
+			on := func(segment string) func(*wire.Port) { return func(p *wire.Port) { p.SegmentId = segment } }
+			w.port(1, "q", on("vlan"))
+			w.port(2, "marked", on("vlan"))
+			w.port(3, "q", on("vxlan"))
+			w.port(4, "q", on("elsewhere"))
+			for n := range 4 {
+				w.plug(portID(n+1), n+1)
+			}
+		},
 		"in-part": func(w *world) { // what cannot be read stops nothing else
 			w.policy("q", rule("bandwidth_limit", "egress", 1000, 0), rule("bandwidth_limit", "sideways", 1000, 0), rule("new_kind", "egress", 1, 0),
 				rule("bandwidth_limit", "ingress", 0, 0), rule("dscp_marking", "", 64, 0))
@@ -196,4 +209,24 @@ func TestAChangeIsMadeInPlace(t *testing.T) {
 	w.port(1, "")
 	w.sync()
 	same("the network's policy")
+}
+
+// TestGuaranteesWithoutQueues: where the datapath cannot queue, that is told, and the port's policy is kept for the rest.
+func TestGuaranteesWithoutQueues(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Queues = false
+	w.start()
+	w.policy("q", rule("minimum_bandwidth", "egress", 3000, 0), rule("bandwidth_limit", "egress", 5000, 0))
+	w.network("net", "")
+	w.port(1, "q", func(p *wire.Port) { p.SegmentId = "vlan" })
+	w.plug(portID(1), 1)
+	w.sync()
+	if r := w.report(portID(1)); r.State != wire.State_DONE || !strings.Contains(r.Detail, "no queues") || w.guaranteed() != "" {
+		t.Errorf("%v %s", r, w.guaranteed())
+	}
+	w.policy("q", rule("bandwidth_limit", "egress", 5000, 0))
+	w.sync()
+	if r := w.report(portID(1)); r.State != wire.State_DONE || r.Detail != "" {
+		t.Errorf("without the guarantee: %v", r)
+	}
 }

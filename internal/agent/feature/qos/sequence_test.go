@@ -45,6 +45,7 @@ func drawn(ports int) []func(r *rapid.T, d *documents, n int) {
 		func(r *rapid.T, d *documents, n int) {
 			d.port(n, policy(r), func(p *wire.Port) {
 				p.AdminStateUp = rapid.IntRange(0, 4).Draw(r, "up") > 0
+				p.SegmentId = rapid.SampledFrom([]string{"vlan", "vxlan"}).Draw(r, "segment")
 				p.DeviceOwner = rapid.SampledFrom([]string{"", "network:dhcp"}).Draw(r, "owner")
 				if rapid.IntRange(0, 6).Draw(r, "broken") == 0 {
 					p.MacAddress = "none"
@@ -98,13 +99,14 @@ func TestSequences(t *testing.T) {
 			}
 			look(w.sync().Ports, false)
 		}
-		flows, meters, reports := texts(w.flows.merged()), w.meters.merged(), map[string]agent.Report{}
+		flows, meters, queues, reports := texts(w.flows.merged()), w.meters.merged(), w.guaranteed(), map[string]agent.Report{}
 		for n := range ports {
 			reports[portID(n)] = w.report(portID(n))
 		}
 		uses := slices.Sorted(slices.Values(w.book.Uses("")))
 		w.start()
 		same(r, "flows", texts(w.flows.merged()), flows)
+		same(r, "queues", w.guaranteed(), queues)
 		same(r, "meters", w.meters.merged(), meters)
 		same(r, "uses", slices.Sorted(slices.Values(w.book.Uses(""))), uses)
 		for id, before := range reports {

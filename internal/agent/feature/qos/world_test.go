@@ -111,10 +111,12 @@ type world struct {
 	feature *OVS
 	meters  target[uint32, openflow.Meter]
 	flows   target[openflow.Key, openflow.Flow]
+	queues  target[vswitch.GuaranteeKey, vswitch.Guarantee]
+	cfg     Config
 }
 
 func newWorld(t failer) *world {
-	w := &world{documents: newDocuments(t), plugs: interfaces{}}
+	w := &world{documents: newDocuments(t), plugs: interfaces{}, cfg: Config{Mappings: map[string]string{"physnet1": "br-physnet1"}, Queues: true}}
 	w.start()
 	return w
 }
@@ -122,12 +124,13 @@ func newWorld(t failer) *world {
 // start is an agent's start: nothing is remembered but the mirror, and targets are empty.
 func (w *world) start() {
 	w.meters, w.flows = target[uint32, openflow.Meter]{}, target[openflow.Key, openflow.Flow]{}
+	w.queues = target[vswitch.GuaranteeKey, vswitch.Guarantee]{}
 	w.watch = brint.NewWatch(w.plugs)
 	book, err := meter.Open("", meter.IDs())
 	if err != nil {
 		w.t.Fatalf("%v", err)
 	}
-	w.book, w.feature, w.dirty = book, NewOVS(Targets{Meters: w.meters, Flows: w.flows}, w.watch, book), nil
+	w.book, w.feature, w.dirty = book, NewOVS(w.cfg, Targets{Meters: w.meters, Flows: w.flows, Guarantees: w.queues}, w.watch, book), nil
 	w.watch.Look()
 	w.feature.Sync(w.docs, nil, true)
 }
@@ -157,6 +160,15 @@ func (w *world) golden() string {
 		m, wanted := w.meters.merged()[id]
 		out += fmt.Sprintf("meter %d of %s: %s, wanted %v\n", id, use, m, wanted)
 	}
+	return out + w.guaranteed()
+}
+
+func (w *world) guaranteed() (out string) {
+	for id := range 20 {
+		for k, v := range w.queues[reconcile.Owner{Feature: w.feature.Name(), Doc: portID(id)}] {
+			out += fmt.Sprintf("queue %d of %s: %d kbit/s\n", k.Queue, k.Bridge, v.Kbps)
+		}
+	}
 	return out
 }
 
@@ -169,7 +181,9 @@ func (w *world) report(id string) agent.Report {
 func portID(n int) string { return fmt.Sprint("p", n) }
 
 func (d *documents) network(id, policy string) {
-	d.put(wire.KindNetwork, id, &wire.Network{Id: id, AdminStateUp: true, QosPolicyId: policy})
+	d.put(wire.KindNetwork, id, &wire.Network{Id: id, AdminStateUp: true, QosPolicyId: policy, Segments: []*wire.Segment{
+		{Id: "vlan", NetworkType: "vlan", PhysicalNetwork: "physnet1", SegmentationId: 7}, {Id: "vxlan", NetworkType: "vxlan", SegmentationId: 7},
+		{Id: "elsewhere", NetworkType: "flat", PhysicalNetwork: "elsewhere"}}})
 }
 
 func (d *documents) port(n int, policy string, change ...func(*wire.Port)) {
