@@ -13,7 +13,7 @@ export LC_ALL  := C.UTF-8
 tagged = $(shell grep -rl --include='*_test.go' '^//go:build $(1)$$' . | xargs -r -n1 dirname | sort -u)
 
 # Packages whose tests run in the virtual machine: drivers of what the kernels of containers lack in part.
-vm_packages = $(addprefix ./internal/dataplane/,link addr route netns bridge vlan vxlan fdb neigh nft)
+vm_packages = $(addprefix ./internal/dataplane/,link addr route netns bridge vlan vxlan fdb neigh nft) ./internal/agent/feature/sgnft
 
 .PHONY: build setup demo test quick integration conformance vm bench bench-peer soak lint generate clean
 

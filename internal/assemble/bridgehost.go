@@ -49,10 +49,11 @@ type bridgeHost struct {
 // bridgeExtra is what else a host of Linux bridges does, made by one of bridgeExtras.
 type bridgeExtra struct {
 	// Stages come after bridges and devices, and before anything is in a bridge: what filters is there before what is filtered.
-	stages   []reconcile.Stage
-	features []agent.Feature
-	parts    []lifecycle.Part
-	filter   l2bridge.Filter // what ports are filtered by, if this is it
+	stages []reconcile.Stage
+	// Features of before tell l2bridge of ports that it has to look at; the others come last.
+	before, features []agent.Feature
+	parts            []lifecycle.Part
+	filter           l2bridge.Filter // what ports are filtered by, if this is it
 	// kinds says for which changes in the kernel a stage is read back; those of others are followed by a part.
 	kinds map[reconcile.Stage]netns.Kind
 }
@@ -139,8 +140,12 @@ func (b *bridgeHost) stages(h *host) []reconcile.Stage {
 }
 
 func (b *bridgeHost) features(c *config.Agent, h *host, name string) []agent.Feature {
-	out := []agent.Feature{l2bridge.New(b.cfg, l2bridge.Targets{Bridges: b.bridgeStage, VLANs: b.vlanStage, VXLANs: b.vxlanStage, Pairs: h.linkStage,
-		Members: b.memberStage, Entries: b.entryStage, Neighbours: b.neighStage}, b.watch)}
+	var out []agent.Feature
+	for _, x := range b.extras {
+		out = append(out, x.before...)
+	}
+	out = append(out, l2bridge.New(b.cfg, l2bridge.Targets{Bridges: b.bridgeStage, VLANs: b.vlanStage, VXLANs: b.vxlanStage, Pairs: h.linkStage,
+		Members: b.memberStage, Entries: b.entryStage, Neighbours: b.neighStage}, b.watch))
 	if slices.Contains(c.Isospin.Roles, "dhcp") {
 		out = append(out, dhcpfeature.New(dhcpfeature.Config{Host: name, DNS: dnsServers(c)},
 			dhcpfeature.Targets{Namespaces: h.nsStage, Links: h.linkStage, Addresses: h.addrStage, Networks: h.netStage, Reservations: h.resStage}))

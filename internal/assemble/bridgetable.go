@@ -23,11 +23,11 @@ func bridgeTable(c *config.Agent, env Env, told func(reconcile.Stage) func(reaso
 		driver.Close()
 		return bridgeExtra{}, err
 	}
-	features := []agent.Feature{filter}
+	var features []agent.Feature
 	if extension(c, "qos") {
 		features = append(features, qos.NewBridge(stage))
 	}
-	return bridgeExtra{stages: []reconcile.Stage{stage}, features: features, filter: filter, parts: []lifecycle.Part{
+	return bridgeExtra{stages: []reconcile.Stage{stage}, before: []agent.Feature{filter}, features: features, filter: filter, parts: []lifecycle.Part{
 		{Name: "nftables", Run: func(ctx context.Context) error { return driver.Watch(ctx, told(stage)) },
 			Stop: func(context.Context) error { driver.Close(); return nil }},
 	}}, nil

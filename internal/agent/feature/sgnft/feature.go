@@ -120,6 +120,7 @@ func (f *Feature) finish(v agent.View, w *work) {
 	for id := range w.ports {
 		f.syncPort(v, w, id)
 		w.res.Ports = append(w.res.Ports, id)
+		w.res.Dirty = append(w.res.Dirty, change.Key{Kind: wire.KindPort, ID: id}) // l2bridge reports on it
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 	chainSpoof4 = "own-ip"     //
 	chainSpoof6 = "own-ip6"    //
 	chainARP    = "own-arp"    //
+	chainRARP   = "own-rarp"   //
 	chainTrack  = "track"      //
 	chainZone   = "zone"       //
 	chainOut    = "out-always" // what ports may always send, and never
@@ -62,8 +63,23 @@ const (
 	udp, icmp6                                       = 17, 58
 )
 
-// pattern is how devices of ports are called: tap and what begins an id.
-const pattern = "tap........-.."
+// What comes from devices of ports, and what goes to them: tap and what begins an id, on a bridge of a network. Kernels that know no bridges' names are
+// those that track nothing.
+const devicePattern, deviceName, bridgeName = "tap........-..", "tap", "brq"
+
+func fromPort(c Config) []nft.Term {
+	if !c.Tracks {
+		return []nft.Term{nft.IIfName().Like(devicePattern)}
+	}
+	return []nft.Term{nft.IIfName().Is([]byte(deviceName)), nft.IBrName().Is([]byte(bridgeName))}
+}
+
+func toPort(c Config) []nft.Term {
+	if !c.Tracks {
+		return []nft.Term{nft.OIfName().Like(devicePattern)}
+	}
+	return []nft.Term{nft.OIfName().Is([]byte(deviceName)), nft.OBrName().Is([]byte(bridgeName))}
+}
 
 // The places of our chains on a frame's way: before the kernel looks for its connection (-200), after that, and when it leaves the bridge.
 const (
@@ -81,7 +97,7 @@ func standing(c Config) map[nft.Key]nft.Object {
 	} {
 		o[nft.SetKey(name)] = nft.Object{Layout: l}
 	}
-	o.entry()
+	o.entry(c)
 	o.own(c)
 	o.tracking(c)
 	o.send(c)
@@ -99,18 +115,18 @@ func (o objects) hook(name string, at nft.Point, priority int32, rules ...nft.Ru
 
 // entry are the chains that frames come to. What comes from a device of a port that the table does not know, or not with that MAC, is dropped; what
 // comes from others is the fabric's.
-func (o objects) entry() {
+func (o objects) entry(c Config) {
 	o.hook("entry", nft.Prerouting, beforeTracking,
 		nft.Do(nft.Goto(chainSpoof), nft.In(setMACs, nft.IIfName(), nft.EtherSource())),
 		nft.Do(nft.Goto(chainTrack), nft.In(setOpen, nft.IIfName())),
-		nft.Do(nft.Drop(), nft.IIfName().Like(pattern)),
+		nft.Do(nft.Drop(), fromPort(c)...),
 		nft.Do(nft.Goto(chainTrack)))
 	o.hook("sent", nft.Prerouting, afterTracking,
 		nft.Do(nft.Verdict{}, nft.Vmap(mapOut, nft.IIfName())),
-		nft.Do(nft.Drop(), nft.IIfName().Like(pattern)))
+		nft.Do(nft.Drop(), fromPort(c)...))
 	o.hook("received", nft.Postrouting, leaving,
 		nft.Do(nft.Verdict{}, nft.Vmap(mapIn, nft.OIfName())),
-		nft.Do(nft.Drop(), nft.OIfName().Like(pattern)))
+		nft.Do(nft.Drop(), toPort(c)...))
 }
 
 // own keeps guests to their addresses, before anything is tracked (neutron/plugins/ml2/drivers/linuxbridge/agent/arp_protect.py and
@@ -123,8 +139,7 @@ func (o objects) own(c Config) {
 		nft.Do(nft.Goto(chainSpoof4), is(protoIP)),
 		nft.Do(nft.Goto(chainSpoof6), is(protoIP6)),
 		nft.Do(nft.Goto(chainARP), is(protoARP)),
-		// A hypervisor says so for a guest that has moved.
-		nft.Do(pass, is(protoRARP), nft.In(setMACs, nft.IIfName(), nft.ARPSenderMAC())),
+		nft.Do(nft.Goto(chainRARP), is(protoRARP)),
 	}
 	for _, kind := range c.Ethertypes {
 		rules = append(rules, nft.Do(pass, is(int(kind))))
@@ -140,6 +155,8 @@ func (o objects) own(c Config) {
 		nft.Do(pass, nft.In(setNet6, nft.IIfName(), nft.EtherSource(), nft.IP6Source())),
 		nft.Do(pass, nft.IP6Source().Is(make([]byte, 16)), nft.L4Protocol().Is(nft.Num1(icmp6))),
 		nft.Do(nft.Drop()))
+	// A hypervisor says so for a guest that has moved. (Nft as in Debian 12 cannot show a rule that looks into what it does not know the name of.)
+	o.chain(chainRARP, nft.Do(pass, nft.In(setMACs, nft.IIfName(), nft.ARPSenderMAC())), nft.Do(nft.Drop()))
 	// Whether somebody else has the address is asked in nobody's name (RFC 5227).
 	probe := []nft.Term{nft.ARPOperation().Is(nft.Num2(1)), nft.ARPSenderIP().Is(make([]byte, 4))}
 	o.chain(chainARP,
