@@ -15,7 +15,7 @@ tagged = $(shell grep -rl --include='*_test.go' '^//go:build $(1)$$' . | xargs -
 # Packages whose tests run in the virtual machine: drivers of what the kernels of containers lack in part.
 vm_packages = $(addprefix ./internal/dataplane/,link addr route netns bridge vlan vxlan fdb neigh nft) ./internal/agent/feature/sgnft
 
-.PHONY: build setup demo test quick integration conformance vm bench bench-peer soak lint generate clean
+.PHONY: build setup demo test quick integration conformance vm bench bench-peer bench-wire soak lint generate clean
 
 build: ## bin/isospin, static
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/isospin ./cmd/isospin
@@ -60,6 +60,11 @@ bench: ## figures of the API: bin/isospin on this machine
 bench-peer: ## the same of Neutron (installs it), for the ratio
 	./tools/setup.sh bench
 	./tools/bench.sh neutron
+
+bench-wire: build ## from binding to first ping, Isospin and then Neutron with its Open vSwitch agent
+	./tools/setup.sh bench
+	./tools/wirebench.sh isospin
+	./tools/wirebench.sh neutron
 
 soak: ## the API under load until SOAK (10m) has passed
 	./tools/setup.sh bench
