@@ -359,6 +359,27 @@ func TestBridgeHostSaysWhatIsWrong(t *testing.T) {
 	m.await(wire.EntityL2, g.port, wire.State_DONE)
 }
 
+// TestBridgesAnswerARP: with the responder a guest hears at once who has an address elsewhere, though that host is not there to be asked.
+func TestBridgesAnswerARP(t *testing.T) {
+	m := newBridgeMachines(t, 1)[0]
+	m.stop()
+	m.cfg.BridgeVXLAN.ARP = true
+	m.start()
+	s := &wire.Segment{Id: "vxlan", NetworkType: "vxlan", SegmentationId: 1000}
+	g := m.boot(1, "192.0.2.1")
+	m.put("host:"+m.name, g.doc(networkID(0), "vxlan"))
+	m.put("net:"+networkID(0), networkDoc(t, networkID(0), 1400, s), encode(t, wire.KindForward, "far", &wire.Forward{PortId: "far", NetworkId: networkID(0),
+		MacAddress: "fa:16:3e:00:00:77", IpAddresses: []string{"192.0.2.7"}, Host: "h2", SegmentId: "vxlan", TunnelIp: "10.222.0.7"}))
+	m.synced()
+	m.await(wire.EntityL2, g.port, wire.State_DONE)
+	for ip, want := range map[string]bool{"192.0.2.7": true, "192.0.2.8": false} {
+		_ = exec.Command("ip", "netns", "exec", g.ns, "ping", "-c", "1", "-W", "0.3", ip).Run() // nobody is there
+		if out := sh(t, "ip", "-n", g.ns, "neigh", "show", ip); strings.Contains(out, "fa:16:3e:00:00:77") != want {
+			t.Errorf("who has %s: %s", ip, out)
+		}
+	}
+}
+
 // TestDHCPOnABridgeHost: the server's device is in the network's bridge, and all of it is found again by a restarted agent.
 func TestDHCPOnABridgeHost(t *testing.T) {
 	m := newBridgeMachines(t, 1, "dhcp")[0]
