@@ -22,6 +22,7 @@ type conn struct {
 	lib    *nftables.Conn
 	write  int           // a socket, when open
 	ready  bool          // whether it is
+	buf    []byte        // for what it reads
 	portID atomic.Uint32 // whom the kernel's notifications name as the author
 }
 

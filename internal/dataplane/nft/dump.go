@@ -83,16 +83,18 @@ func (c *conn) dump(ctx context.Context, m netlink.Message, each func(data []byt
 
 // receive hands on messages until one is the last.
 func (c *conn) receive(each func(kind, flags uint16, seq int, data []byte) (last bool)) error {
-	buf := make([]byte, 1<<17)
+	if c.buf == nil {
+		c.buf = make([]byte, 1<<17)
+	}
 	for {
-		n, _, err := unix.Recvfrom(c.write, buf, 0)
+		n, _, err := unix.Recvfrom(c.write, c.buf, 0)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		for b := buf[:n]; len(b) >= unix.NLMSG_HDRLEN; {
+		for b := c.buf[:n]; len(b) >= unix.NLMSG_HDRLEN; {
 			size := int(binary.NativeEndian.Uint32(b))
 			if size < unix.NLMSG_HDRLEN || size > len(b) {
 				break

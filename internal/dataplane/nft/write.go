@@ -137,6 +137,9 @@ func (d *Driver) drop(ctx context.Context, keys []Key, batch map[Key]Object) (ma
 	for _, k := range keys {
 		delete(d.known, k)
 	}
+	if len(gone) == 0 {
+		return nil, nil
+	}
 	maps.DeleteFunc(d.known, func(k Key, _ Object) bool { return k.Kind == KindElement && gone[k.Name] })
 	return nil, nil
 }
