@@ -64,7 +64,9 @@ type Pace struct {
 func Native() Pace { return Pace{Factor: 1, Beat: 10 * time.Millisecond, Bulk: 4 << 20} }
 
 // Emulated is that of a machine whose processor is emulated: it proves logic, never speed.
-func Emulated() Pace { return Pace{Factor: 15, Beat: 50 * time.Millisecond, Bulk: 1 << 20, Thrifty: true} }
+func Emulated() Pace {
+	return Pace{Factor: 15, Beat: 50 * time.Millisecond, Bulk: 1 << 20, Thrifty: true}
+}
 
 // within stretches a limit.
 func (p Pace) within(d time.Duration) time.Duration { return time.Duration(p.Factor) * d }
@@ -139,6 +141,12 @@ func (s Setup) networks(kind Kind) (own, near, nearer Object) {
 	default:
 		return provider(kind, "", 4001), provider(kind, "", 4002), provider(VXLAN, "", 4001)
 	}
+}
+
+// filters tells whether security groups can be kept. Hosts with bridges need conntrack on bridges, which kernels have that have VLAN devices
+// too; on others a port in a group fails, and networks of a stage are without port security.
+func (s Setup) filters() bool {
+	return s.can(VLAN) || s.Mechanisms == [2]string{lab.OpenVSwitch, lab.OpenVSwitch}
 }
 
 func (s Setup) can(kind Kind) bool { return slices.Contains(s.Kinds, kind) }

@@ -12,10 +12,7 @@ import (
 
 // The rows of this file hold what a port's security groups and its own addresses allow, and nothing else.
 
-// filtered: filters of hosts with bridges need conntrack on bridges, which kernels have that have VLAN devices too.
-func filtered(c Cell) bool {
-	return c.can(VLAN) || c.Mechanisms == [2]string{lab.OpenVSwitch, lab.OpenVSwitch}
-}
+func filtered(c Cell) bool { return c.filters() }
 
 // guarded boots a guest whose only group has no rule but the two that let everything out.
 func (s *Stage) guarded(t *testing.T, name string) (*lab.Guest, string) {

@@ -55,7 +55,7 @@ func (c *Cloud) set(t *testing.T, kind Kind) *play {
 // network makes a network with a subnet of each family, that of IPv4 served by DHCP.
 func (c *Cloud) network(t *testing.T, name string, attributes Object, prefixes map[Family]netip.Prefix) Object {
 	t.Helper()
-	n := c.Create(t, "network", attributes.With(Object{"name": name}))
+	n := c.Create(t, "network", attributes.With(Object{"name": name, "port_security_enabled": c.filters()}))
 	owner := Object{"network_id": n.ID(), "project_id": n.Text("project_id")}
 	// Ports and subnets go with the network: DHCP's would be in the subnets' way for a moment.
 	four, six := prefixes[IPv4], prefixes[IPv6]
