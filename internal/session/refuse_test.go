@@ -3,6 +3,7 @@ package session_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"isospin/internal/agent/simulate"
 	"isospin/internal/ident"
 	"isospin/internal/session"
+	"isospin/internal/wire"
 	"isospin/test/sessiontest"
 )
 
@@ -138,6 +140,44 @@ func TestRevokingEndsTheSession(t *testing.T) {
 	hosts, err := c.Keeper.List(context.Background())
 	if err != nil || len(hosts) != 2 || hosts[0].Revoked == 0 || hosts[1].Revoked != 0 {
 		t.Errorf("hosts: %+v, %v", hosts, err)
+	}
+}
+
+// TestARunningHostIsEnrolledAnew: the certificate that its session was opened with counts no more, and it goes on with the new one,
+// without being restarted. Another host's enrolment, or none that can be read, changes nothing.
+func TestARunningHostIsEnrolledAnew(t *testing.T) {
+	c := sessiontest.New(t)
+	c.Log = quiet()
+	s := c.Start(sessiontest.Options{})
+	var mu sync.Mutex
+	first := c.Enrol("h1", s.Address)
+	file, broken := first, error(nil)
+	h := c.Host(first, nil, func(o *simulate.Options) {
+		o.Link.Renew = func() (wire.Enrolment, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return file, broken
+		}
+	})
+	c.Wait(h, synced)
+	put := func(e wire.Enrolment, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		file, broken = e, err
+	}
+	put(wire.Enrolment{}, errors.New("half written"))
+	second := c.Enrol("h1", s.Address)
+	if err := refusal(t, h); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("the old enrolment: %v", err)
+	}
+	put(c.Enrol("h2", s.Address), nil)
+	if err := refusal(t, h); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("another host's enrolment: %v", err)
+	}
+	put(second, nil)
+	c.Wait(h, synced)
+	if n := h.Counts().Sessions; n != 2 {
+		t.Errorf("%d sessions", n)
 	}
 }
 
