@@ -274,6 +274,30 @@ func TestQoSMarksAndPackets(t *testing.T) {
 	}
 }
 
+// TestQoSIsTold: isospin why port tells how a port's policy is kept; no port waits for it.
+func TestQoSIsTold(t *testing.T) {
+	s := bring(t, "", whole("h1"))
+	n := s.net(t, "told", "10.64.0.0/24", object{"provider:network_type": "vlan", "provider:physical_network": "physnet1", "provider:segmentation_id": 640})
+	g := s.static(t, birth{name: "a", host: "h1", network: n.id()})
+	port := g["a"].PortID
+	says := func(want string, is bool) {
+		t.Helper()
+		until(t, 5*time.Second, fmt.Sprintf("%q told: %v", want, is), func() (bool, string) {
+			out := s.command(t, "why", "port", port)
+			return strings.Contains(out, want) == is, out
+		})
+	}
+	says("qos", false)
+	policy := s.policy(t, "told")
+	s.qosRule(t, policy, "minimum_bandwidth_rule", object{"min_kbps": 1000, "direction": "egress"})
+	s.update(t, "port", port, object{"qos_policy_id": policy})
+	says("no queues", true) // the userspace datapath's
+	s.status(t, port, "ACTIVE")
+	s.update(t, "port", port, object{"qos_policy_id": nil})
+	says("qos", false)
+	s.status(t, port, "ACTIVE")
+}
+
 func v4(ips []string) string {
 	for _, ip := range ips {
 		if !strings.Contains(ip, ":") {
