@@ -3,6 +3,8 @@ package assemble
 import (
 	"context"
 
+	"isospin/internal/document"
+	localipdoc "isospin/internal/document/localip"
 	"isospin/internal/model"
 	"isospin/internal/service"
 	"isospin/internal/service/eventlog"
@@ -48,4 +50,9 @@ func usedBy(table string) flavors.Use {
 func extraTables() []store.Checker {
 	return []store.Checker{flavors.NewFlavors(), flavors.NewProfiles(), flavors.NewOffers(), metering.NewLabels(), metering.NewRules(),
 		eventlog.NewLogs(), localip.NewLocalIPs(), localip.NewAssociations()}
+}
+
+// localIPDocuments are what hosts are told of local IPs.
+func localIPDocuments() document.Kind {
+	return localipdoc.New(localip.NewLocalIPs(), localip.NewAssociations())
 }

@@ -11,6 +11,7 @@ import (
 	"isospin/internal/agent/feature/brint"
 	dhcpfeature "isospin/internal/agent/feature/dhcp"
 	"isospin/internal/agent/feature/l2ovs"
+	"isospin/internal/agent/feature/localip"
 	"isospin/internal/agent/feature/sgovs"
 	"isospin/internal/agent/feature/trunk"
 	"isospin/internal/agent/feature/zone"
@@ -134,6 +135,9 @@ func (h *host) features(c *config.Agent, name string, filter *sgovs.Feature) []a
 	if slices.Contains(c.Isospin.Roles, "dhcp") {
 		out = append(out, dhcpfeature.New(dhcpfeature.Config{Host: name, Bridge: c.OVS.IntegrationBridge, Userspace: c.OVS.DatapathType == "netdev", DNS: dnsServers(c)},
 			dhcpfeature.Targets{Namespaces: h.nsStage, Links: h.linkStage, Addresses: h.addrStage, Ports: h.portStage, Networks: h.netStage, Reservations: h.resStage}))
+	}
+	if extension(c, "local_ip") {
+		out = append(out, localip.New(h.flowStage, h.watch, h.zones))
 	}
 	return append(out, h.qosFeatures(c)...)
 }

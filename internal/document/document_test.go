@@ -13,6 +13,7 @@ import (
 	"isospin/internal/document"
 	"isospin/internal/document/dhcp"
 	"isospin/internal/document/forward"
+	localipdoc "isospin/internal/document/localip"
 	"isospin/internal/document/network"
 	"isospin/internal/document/port"
 	qosdoc "isospin/internal/document/qos"
@@ -20,6 +21,7 @@ import (
 	"isospin/internal/document/secgroup"
 	"isospin/internal/document/subnet"
 	"isospin/internal/model"
+	"isospin/internal/service/localip"
 	"isospin/internal/service/qos"
 	secgroups "isospin/internal/service/secgroup"
 	"isospin/internal/store"
@@ -30,7 +32,7 @@ import (
 func kinds(s *sessiontest.Server) []document.Kind {
 	return []document.Kind{network.New(s.Networks), subnet.New(s.Subnets), port.New(s.Ports), forward.New(s.Ports),
 		dhcp.New("example.org", -time.Second), reservation.New(s.Ports), secgroup.NewGroup(s.Groups), secgroup.NewRule(s.Rules), secgroup.NewMember(s.Ports),
-		secgroup.NewAddress(addressGroups()), qosdoc.New(qos.NewRules())}
+		secgroup.NewAddress(addressGroups()), qosdoc.New(qos.NewRules()), localipdoc.New(localip.NewLocalIPs(), localip.NewAssociations())}
 }
 
 func addressGroups() *secgroups.AddressGroups { return secgroups.NewAddressGroups() }
@@ -83,6 +85,9 @@ func TestKindsAreConsistent(t *testing.T) {
 				if err != nil {
 					return err
 				}
+				if err := stands(ctx, tx, &port); err != nil {
+					return err
+				}
 				if _, err := tx.Exec(ctx, store.Q("INSERT INTO binding_levels (port_id, host, level, driver, segment_id) SELECT port_id, 'h2', level, driver, segment_id FROM binding_levels WHERE port_id = ? AND ? = 1",
 					port.ID, int64(i%4))); err != nil {
 					return err
@@ -110,6 +115,19 @@ func TestKindsAreConsistent(t *testing.T) {
 	if statements[0] != statements[1] {
 		t.Errorf("%v statements for few and for many documents", statements)
 	}
+}
+
+// stands makes a port stand for a local IP on its host, if it has one.
+func stands(ctx context.Context, tx store.WriteTx, p *model.Port) error {
+	address := "192.0.2.1"
+	l := model.LocalIP{LocalPortID: p.ID, NetworkID: p.NetworkID, LocalIPAddress: &address, IPMode: "translate"}
+	l.ID = p.ID
+	if err := localip.NewLocalIPs().Insert(ctx, tx, &l); err != nil {
+		return err
+	}
+	a := model.LocalIPAssociation{LocalIPID: l.ID, LocalIPAddress: address, FixedPortID: p.ID, FixedIP: &address, Host: p.HostID}
+	a.ID = l.ID + "_" + p.ID
+	return localip.NewAssociations().Insert(ctx, tx, &a)
 }
 
 // withRules makes a QoS policy with so many rules.

@@ -1891,6 +1891,166 @@ func (x *RouterHost) GetPriority() int32 {
 	return 0
 }
 
+// LocalIP: kind "localip", id = local IP id + "_" + port id, in set host:<host> of the port's host: the port stands on its host for an address that
+// each host serves by itself. The port's document says where it is and on which network the address is asked for.
+type LocalIP struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Id     string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	PortId string                 `protobuf:"bytes,2,opt,name=port_id,json=portId,proto3" json:"port_id,omitempty"`
+	// What others of the port's network send to.
+	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	// The port's own that it is translated to; passthrough: it is not.
+	FixedIp       string `protobuf:"bytes,4,opt,name=fixed_ip,json=fixedIp,proto3" json:"fixed_ip,omitempty"`
+	Passthrough   bool   `protobuf:"varint,5,opt,name=passthrough,proto3" json:"passthrough,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LocalIP) Reset() {
+	*x = LocalIP{}
+	mi := &file_documents_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LocalIP) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LocalIP) ProtoMessage() {}
+
+func (x *LocalIP) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LocalIP.ProtoReflect.Descriptor instead.
+func (*LocalIP) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *LocalIP) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *LocalIP) GetPortId() string {
+	if x != nil {
+		return x.PortId
+	}
+	return ""
+}
+
+func (x *LocalIP) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *LocalIP) GetFixedIp() string {
+	if x != nil {
+		return x.FixedIp
+	}
+	return ""
+}
+
+func (x *LocalIP) GetPassthrough() bool {
+	if x != nil {
+		return x.Passthrough
+	}
+	return false
+}
+
+// Log: kind "log", id = log id, in set logs:<project id>, which every port document of the project with security groups refers to: which packets of
+// the project's ports are to be written down.
+type Log struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	ProjectId string                 `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// ALL, ACCEPT or DROP.
+	Event string `protobuf:"bytes,3,opt,name=event,proto3" json:"event,omitempty"`
+	// The security group and the port that it is limited to; "" for all.
+	SecurityGroupId string `protobuf:"bytes,4,opt,name=security_group_id,json=securityGroupId,proto3" json:"security_group_id,omitempty"`
+	PortId          string `protobuf:"bytes,5,opt,name=port_id,json=portId,proto3" json:"port_id,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Log) Reset() {
+	*x = Log{}
+	mi := &file_documents_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Log) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Log) ProtoMessage() {}
+
+func (x *Log) ProtoReflect() protoreflect.Message {
+	mi := &file_documents_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Log.ProtoReflect.Descriptor instead.
+func (*Log) Descriptor() ([]byte, []int) {
+	return file_documents_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Log) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Log) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *Log) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *Log) GetSecurityGroupId() string {
+	if x != nil {
+		return x.SecurityGroupId
+	}
+	return ""
+}
+
+func (x *Log) GetPortId() string {
+	if x != nil {
+		return x.PortId
+	}
+	return ""
+}
+
 var File_documents_proto protoreflect.FileDescriptor
 
 const file_documents_proto_rawDesc = "" +
@@ -2082,7 +2242,20 @@ const file_documents_proto_rawDesc = "" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x1c\n" +
 	"\n" +
 	"ha_port_id\x18\x02 \x01(\tR\bhaPortId\x12\x1a\n" +
-	"\bpriority\x18\x03 \x01(\x05R\bpriorityB\x17Z\x15isospin/internal/wireb\x06proto3"
+	"\bpriority\x18\x03 \x01(\x05R\bpriority\"\x89\x01\n" +
+	"\aLocalIP\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
+	"\aport_id\x18\x02 \x01(\tR\x06portId\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x19\n" +
+	"\bfixed_ip\x18\x04 \x01(\tR\afixedIp\x12 \n" +
+	"\vpassthrough\x18\x05 \x01(\bR\vpassthrough\"\x8f\x01\n" +
+	"\x03Log\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x14\n" +
+	"\x05event\x18\x03 \x01(\tR\x05event\x12*\n" +
+	"\x11security_group_id\x18\x04 \x01(\tR\x0fsecurityGroupId\x12\x17\n" +
+	"\aport_id\x18\x05 \x01(\tR\x06portIdB\x17Z\x15isospin/internal/wireb\x06proto3"
 
 var (
 	file_documents_proto_rawDescOnce sync.Once
@@ -2096,7 +2269,7 @@ func file_documents_proto_rawDescGZIP() []byte {
 	return file_documents_proto_rawDescData
 }
 
-var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_documents_proto_goTypes = []any{
 	(*Segment)(nil),             // 0: isospin.wire.Segment
 	(*Network)(nil),             // 1: isospin.wire.Network
@@ -2121,7 +2294,9 @@ var file_documents_proto_goTypes = []any{
 	(*RouterPort)(nil),          // 20: isospin.wire.RouterPort
 	(*RouterGateway)(nil),       // 21: isospin.wire.RouterGateway
 	(*RouterHost)(nil),          // 22: isospin.wire.RouterHost
-	nil,                         // 23: isospin.wire.DHCPNetwork.PortsEntry
+	(*LocalIP)(nil),             // 23: isospin.wire.LocalIP
+	(*Log)(nil),                 // 24: isospin.wire.Log
+	nil,                         // 25: isospin.wire.DHCPNetwork.PortsEntry
 }
 var file_documents_proto_depIdxs = []int32{
 	0,  // 0: isospin.wire.Network.segments:type_name -> isospin.wire.Segment
@@ -2130,7 +2305,7 @@ var file_documents_proto_depIdxs = []int32{
 	5,  // 3: isospin.wire.Port.allowed_address_pairs:type_name -> isospin.wire.AddressPair
 	9,  // 4: isospin.wire.Port.sub_ports:type_name -> isospin.wire.SubPort
 	8,  // 5: isospin.wire.Port.waiting:type_name -> isospin.wire.WaitingBinding
-	23, // 6: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
+	25, // 6: isospin.wire.DHCPNetwork.ports:type_name -> isospin.wire.DHCPNetwork.PortsEntry
 	4,  // 7: isospin.wire.Reservation.fixed_ips:type_name -> isospin.wire.FixedIP
 	6,  // 8: isospin.wire.Reservation.options:type_name -> isospin.wire.DHCPOption
 	18, // 9: isospin.wire.QoSPolicy.rules:type_name -> isospin.wire.QoSRule
@@ -2157,7 +2332,7 @@ func file_documents_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_documents_proto_rawDesc), len(file_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

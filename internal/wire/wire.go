@@ -33,6 +33,8 @@ const (
 	KindAddress     = "agaddr"
 	KindQoS         = "qos"
 	KindRouter      = "router"
+	KindLocalIP     = "localip"
+	KindLog         = "log"
 )
 
 // The families of sets.
@@ -43,8 +45,9 @@ const (
 	FamilyGroup   = "sg"   // a security group and its rules
 	FamilyMembers = "sgm"  // a security group's members
 
-	FamilyAddresses = "ag"  // an address group's addresses
-	FamilyQoS       = "qos" // a QoS policy
+	FamilyAddresses = "ag"   // an address group's addresses
+	FamilyQoS       = "qos"  // a QoS policy
+	FamilyLogs      = "logs" // what a project wants written down of its packets
 )
 
 // The entities that report on ports.
@@ -83,6 +86,10 @@ func New(kind string) proto.Message {
 		return &Router{}
 	case KindQoS:
 		return &QoSPolicy{}
+	case KindLocalIP:
+		return &LocalIP{}
+	case KindLog:
+		return &Log{}
 	}
 	return nil
 }
@@ -91,7 +98,7 @@ func New(kind string) proto.Message {
 func Reads() map[string]uint32 {
 	return map[string]uint32{
 		KindNetwork: 1, KindSubnet: 1, KindPort: 1, KindForward: 1, KindDHCP: 1,
-		KindReservation: 1, KindGroup: 1, KindRule: 1, KindMember: 1, KindAddress: 1, KindQoS: 1, KindRouter: 1,
+		KindReservation: 1, KindGroup: 1, KindRule: 1, KindMember: 1, KindAddress: 1, KindQoS: 1, KindRouter: 1, KindLocalIP: 1, KindLog: 1,
 	}
 }
 

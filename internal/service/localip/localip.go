@@ -5,10 +5,12 @@ import (
 	"net/netip"
 	"slices"
 
+	"isospin/internal/change"
 	"isospin/internal/fault"
 	"isospin/internal/model"
 	"isospin/internal/rest"
 	"isospin/internal/store"
+	"isospin/internal/wire"
 )
 
 // localIPs is the controller of local addresses.
@@ -178,7 +180,21 @@ func (p associations) Create(ctx context.Context, tx store.WriteTx, in rest.Inpu
 	if _, dup := store.AsDuplicate(err); dup {
 		err = fault.NeutronDbObjectDuplicateEntry("LocalIPAssociation", "local_ip_id, fixed_port_id")
 	}
+	tell(tx, a.ID, a.Host)
 	return a, err
+}
+
+// tell has the hosts look at an association; "" is none.
+func tell(tx store.WriteTx, id string, hosts ...string) {
+	var sets []change.Set
+	for _, h := range hosts {
+		if h != "" {
+			sets = append(sets, change.NewSet(wire.FamilyHost, h))
+		}
+	}
+	if len(sets) > 0 {
+		tx.Changed(change.Key{Kind: wire.KindLocalIP, ID: id}, sets...)
+	}
 }
 
 // Update is never asked for: the definition refuses it.
@@ -188,5 +204,6 @@ func (p associations) Update(_ context.Context, _ store.WriteTx, cur model.Local
 
 // Delete ends an association.
 func (p associations) Delete(ctx context.Context, tx store.WriteTx, cur model.LocalIPAssociation) error {
+	tell(tx, cur.ID, cur.Host)
 	return p.Associations.Delete(ctx, tx, cur.ID)
 }

@@ -135,24 +135,27 @@ func (g Guard) keeps(ctx context.Context, tx store.Tx, w service.Write[model.Por
 // Follower removes the associations of a port that went, and keeps their host in step with the port's.
 type Follower struct{ *Plugin }
 
-// Follow acts on a write of a port: one statement when it goes, one when it changes its host, and one for each association that
-// it has then.
+// Follow acts on a write of a port that goes or changes its host: one statement to find its associations, and one for each; hosts are told.
 func (f Follower) Follow(ctx context.Context, tx store.WriteTx, w service.Write[model.Port]) error {
-	switch {
-	case w.Op == service.Delete:
-		_, err := tx.Exec(ctx, store.Q("DELETE FROM local_ip_associations WHERE fixed_port_id = ?", w.Old.ID))
-		return err
-	case w.Op != service.Update || w.Old.HostID == w.New.HostID:
+	gone := w.Op == service.Delete
+	if !gone && (w.Op != service.Update || w.Old.HostID == w.New.HostID) {
 		return nil
 	}
-	all, err := f.Associations.Find(ctx, tx, store.List{Where: store.Eq("fixed_port_id", w.New.ID), Lock: true})
+	all, err := f.Associations.Find(ctx, tx, store.List{Where: store.Eq("fixed_port_id", w.Old.ID), Lock: true})
 	if err != nil {
 		return err
 	}
 	for i := range all {
 		a := &all[i]
-		a.Host = w.New.HostID
-		if err := f.Associations.Update(ctx, tx, a, -1); err != nil {
+		if gone {
+			tell(tx, a.ID, a.Host)
+			err = f.Associations.Delete(ctx, tx, a.ID)
+		} else {
+			tell(tx, a.ID, a.Host, w.New.HostID)
+			a.Host = w.New.HostID
+			err = f.Associations.Update(ctx, tx, a, -1)
+		}
+		if err != nil {
 			return err
 		}
 	}
