@@ -29,6 +29,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"isospin/internal/agent"
 	"isospin/internal/config"
 	"isospin/internal/dataplane/vswitch/ovstest"
 	"isospin/internal/lifecycle"
@@ -51,6 +52,8 @@ func TestMain(m *testing.M) {
 type said struct {
 	Status *wire.Status
 	Answer *answer
+	// Reasons, if not nil, are what keeps the host from being as it should be now.
+	Reasons []string
 }
 
 type answer struct {
@@ -84,6 +87,13 @@ func agentProcess(raw string) int {
 	if err != nil {
 		log.Error("agent", "err", err)
 		return 2
+	}
+	h.loop.Troubled = func(rs []agent.Reason) {
+		texts := []string{}
+		for _, r := range rs {
+			texts = append(texts, r.Text)
+		}
+		say(said{Reasons: texts})
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &lifecycle.Group{Log: log}
@@ -155,6 +165,7 @@ type process struct {
 
 	mu      sync.Mutex
 	states  map[string]wire.State // by entity and port
+	reasons []string
 	changed chan struct{}
 }
 
@@ -281,6 +292,11 @@ func (p *process) listen(out io.Reader, log io.Closer) {
 			continue
 		}
 		p.mu.Lock()
+		if s.Reasons != nil {
+			p.reasons = s.Reasons
+			p.mu.Unlock()
+			continue
+		}
 		p.states[s.Status.GetEntity()+" "+s.Status.GetId()] = s.Status.GetState()
 		p.mu.Unlock()
 		select {
@@ -302,6 +318,16 @@ func (p *process) done() (n int) {
 		}
 	}
 	return n
+}
+
+// says tells whether a reason of the agent's has a text in it; "" when it has none at all.
+func (p *process) says(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if text == "" {
+		return len(p.reasons) == 0
+	}
+	return slices.ContainsFunc(p.reasons, func(r string) bool { return strings.Contains(r, text) })
 }
 
 // stop ends the agent as a service manager does; kill as nobody should.
