@@ -210,9 +210,9 @@ func (p *Plugin) DropBinding(ctx context.Context, tx store.WriteTx, id, host str
 	return p.waiting(ctx, tx, &cur, &port)
 }
 
-// forgetWords forgets what a host said of a port that it no longer waits for.
+// forgetWords forgets what a host said of a port that it no longer waits for; not as who serves its DHCP, which is no matter of bindings.
 func forgetWords(ctx context.Context, tx store.WriteTx, id, host string) error {
-	_, err := tx.Exec(ctx, store.Q("DELETE FROM provisioning WHERE port_id = ? AND host = ? AND entity = ?", id, host, wire.EntityL2))
+	_, err := tx.Exec(ctx, store.Q("DELETE FROM provisioning WHERE port_id = ? AND host = ? AND entity <> ?", id, host, wire.EntityDHCP))
 	return err
 }
 
