@@ -238,3 +238,39 @@ func TestStateless(t *testing.T) {
 		})
 	}
 }
+
+// TestFragments: a datagram that comes in pieces is judged by its ports, every piece of it, and so is what answers it.
+func TestFragments(t *testing.T) {
+	s := bring(t, "", whole("h1"), whole("h2"))
+	n := s.net(t, "pieces", "10.66.0.0/24", nil)
+	out, server := s.free(t, "out", "egress"), s.group(t, "server", nil)
+	s.rule(t, server, "ingress", "IPv4", object{"protocol": "udp", "port_range_min": 7100, "port_range_max": 7100})
+	g := s.guests(t, n.id(), map[string]string{"client": "h1", "near": "h1", "far": "h2"}, map[string][]string{"client": {out}, "near": {server}, "far": {server}})
+	for _, to := range []string{"near", "far"} {
+		for port, want := range map[int]bool{7100: true, 7101: false} {
+			var here, there *net.UDPConn
+			addr := &net.UDPAddr{IP: net.ParseIP(g[to].IPs[0]), Port: port}
+			must(t, s.Within(to, func() (err error) { there, err = net.ListenUDP("udp", addr); return err }))
+			must(t, s.Within("client", func() (err error) { here, err = net.DialUDP("udp", nil, addr); return err }))
+			t.Cleanup(func() { _, _ = here.Close(), there.Close() })
+			buf, came := make([]byte, 9000), false
+			for range 5 { // a tunnel that is new loses its first packet
+				_, err := here.Write(make([]byte, 6000))
+				must(t, errors.Join(err, there.SetReadDeadline(time.Now().Add(200*time.Millisecond))))
+				size, peer, err := there.ReadFromUDP(buf)
+				if err != nil || size != 6000 {
+					continue
+				}
+				_, err = there.WriteToUDP(buf[:5000], peer)
+				must(t, errors.Join(err, here.SetReadDeadline(time.Now().Add(200*time.Millisecond))))
+				if size, err = here.Read(buf); err == nil && size == 5000 {
+					came = true
+					break
+				}
+			}
+			if came != want {
+				t.Errorf("pieces to port %d of %s and back: %v, want %v", port, to, came, want)
+			}
+		}
+	}
+}

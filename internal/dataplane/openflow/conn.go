@@ -88,6 +88,7 @@ const (
 	typeError            = 1
 	typeEchoRequest      = 2
 	typeEchoReply        = 3
+	typeSetConfig        = 9
 	typeFlowMod          = 14
 	typeGroupMod         = 15
 	typeMultipartRequest = 18
@@ -165,13 +166,31 @@ func dial(ctx context.Context, path string) (*session, error) {
 		if head[1] != typeHello {
 			return errors.New("openflow connection: the bridge does not speak OpenFlow 1.5")
 		}
-		return nil
+		return s.configure()
 	})
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// configure has the bridge show fragments as they are: the first one with its ports, later ones by ip_frag alone. Without it Open vSwitch takes the
+// ports of all of them for 0. A bridge forgets it when ovs-vswitchd ends, as it does the connection.
+func (s *session) configure() error {
+	const showFragments, noPackets = 3, 0
+	b, _ := s.begin(nil, typeSetConfig)
+	b = finish(be16(be16(b, showFragments), noPackets), 0)
+	start := len(b)
+	b, last := s.begin(b, typeBarrierRequest)
+	var refused error
+	err := s.ask(finish(b, start), func(m message) (bool, error) {
+		if m.kind == typeError {
+			refused = fmt.Errorf("openflow connection: %w", m.refusal())
+		}
+		return m.xid == last, nil
+	})
+	return errors.Join(err, refused)
 }
 
 // during runs talk and breaks its reads and writes off when ctx ends.

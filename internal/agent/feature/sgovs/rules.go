@@ -21,6 +21,9 @@ const (
 	prioConjunction = 50
 )
 
+// laterFragment is ip_frag of all pieces of a datagram but the first.
+const laterFragment = 3
+
 // rule is what a rule was when it was looked at last.
 type rule struct {
 	group  string
@@ -86,6 +89,8 @@ func fits(r secgroup.Rule) ([]openflow.Match, error) {
 		for _, t := range ports.Range(uint64(r.Low), uint64(r.High)) {
 			out = append(out, base.With(t))
 		}
+		// The userspace datapath shows the later pieces of a datagram without ports. They come with the first one, which is judged by them, or are of no use.
+		out = append(out, base.With(openflow.IPFrag.Is(laterFragment)))
 		if r.Protocol == secgroup.SCTP { // what is known of its connections on the userspace datapath is who speaks: whoever was spoken to may answer
 			out = append(out, base.With(ports.Is(0), openflow.CTState.Masked(openflow.CTReply|openflow.CTTracked, openflow.CTReply|openflow.CTTracked)))
 		}
