@@ -9,6 +9,7 @@ import (
 
 	"isospin/internal/change"
 	"isospin/internal/reconcile"
+	"isospin/internal/wire"
 )
 
 // Reason is one thing that keeps the host from being as it should be, in a sentence for people.
@@ -57,6 +58,7 @@ func (l *Loop) judge() {
 		out = append(out, Reason{Text: fmt.Sprintf("%v; an agent that is started now, with no server there, knows less than this one", l.unwritten)})
 	}
 	out = append(out, l.documents()...)
+	out = append(out, l.speech.objects()...)
 	out = append(out, l.speech.ports()...)
 	if more := len(out) - reasons; more > 0 {
 		out = append(out[:reasons:reasons], Reason{Text: fmt.Sprintf("and %d more", more)})
@@ -110,6 +112,20 @@ func (l *Loop) documents() []Reason {
 		out[i] = Reason{Text: fmt.Sprintf("document %s %s is set aside: %v", k.Kind, k.ID, l.unreadable[k])}
 	}
 	return out
+}
+
+// objects are the reasons of documents, other than ports, that features could not turn into objects; what of them can be done is done.
+func (s *speech) objects() []Reason {
+	var out []Reason
+	for _, faults := range s.faults {
+		for k, err := range faults {
+			if k.Kind != wire.KindPort {
+				out = append(out, Reason{Text: fmt.Sprintf("document %s %s: %v", k.Kind, k.ID, err)})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Reason) int { return cmp.Compare(a.Text, b.Text) })
+	return slices.Compact(out)
 }
 
 // ports are the reasons of ports that failed for what is no stage's trouble, those of one reason together.

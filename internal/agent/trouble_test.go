@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"isospin/internal/agent"
+	"isospin/internal/change"
 	"isospin/internal/reconcile"
 	"isospin/internal/wire"
 )
@@ -63,7 +64,15 @@ func TestTroublesAreTold(t *testing.T) {
 		b.frame(portFrame(t, "a", "b", "d"))
 		b.loop.Wake()
 		expect()
-		// A document that cannot be read.
+		// A document that can be read and not be made real.
+		rule := change.Key{Kind: wire.KindRule, ID: "r"}
+		l2.results = []agent.Result{{Faults: map[change.Key]error{rule: errors.New("no such protocol")}}}
+		b.frame(portFrame(t, "a", "b"))
+		expect(agent.Reason{Text: "document sgrule r: no such protocol"})
+		l2.results = []agent.Result{{Faults: map[change.Key]error{rule: nil}}}
+		b.frame(portFrame(t, "a", "b", "d"))
+		expect()
+		// One that cannot be read.
 		d, err := wire.Encode(wire.KindPort, "n", &wire.Port{Id: "n"})
 		if err != nil {
 			t.Fatal(err)
