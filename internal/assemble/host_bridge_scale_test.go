@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,5 +66,41 @@ func TestWarmStartOfManyBridgePorts(t *testing.T) {
 	})
 	if s := m.stats(); s.Puts != 1 || s.Drops+s.Errors+s.Drift != 0 {
 		t.Errorf("a port that moves elsewhere: %+v", s)
+	}
+}
+
+// TestBridgePlugSpeed: from a guest's device getting its name to DONE, and to the first answered ping with a cold ARP, on the same host and another.
+func TestBridgePlugSpeed(t *testing.T) {
+	ms := newBridgeMachines(t, 2)
+	s := &wire.Segment{Id: "vxlan", NetworkType: "vxlan", SegmentationId: 1000}
+	near, far, g := ms[0].boot(1, "192.0.2.1"), ms[1].boot(2, "192.0.2.2"), ms[0].boot(3, "192.0.2.3")
+	join(t, ms, networkID(0), s, near, far, g)
+	for _, m := range ms {
+		m.synced()
+	}
+	for _, x := range []*guest{near, far, g} {
+		x.m.await(wire.EntityL2, x.port, wire.State_DONE)
+	}
+	for _, to := range []*guest{near, far} {
+		var done, ping []time.Duration
+		for range 10 {
+			// It stays up: a guest whose carrier came back may wait a second for its own kernel to send again.
+			sh(t, "ip", "-n", ms[0].ovs.NetNS, "link", "set", g.tap, "nomaster")
+			sh(t, "ip", "-n", ms[0].ovs.NetNS, "link", "set", g.tap, "name", "spare")
+			ms[0].await(wire.EntityL2, g.port, wire.State_UNPLUGGED)
+			sh(t, "ip", "-n", g.ns, "neigh", "flush", "all")
+			began := time.Now()
+			sh(t, "ip", "-n", ms[0].ovs.NetNS, "link", "set", "spare", "name", g.tap)
+			ms[0].await(wire.EntityL2, g.port, wire.State_DONE)
+			done = append(done, time.Since(began))
+			g.ping(to.ip, 1)
+			ping = append(ping, time.Since(began))
+		}
+		slices.Sort(done)
+		slices.Sort(ping)
+		t.Logf("to %s: DONE after %s, first ping after %s in the median, with the commands' own time", to.m.name, done[5], ping[5])
+		if ping[5] > 100*time.Millisecond {
+			t.Errorf("median %s, want 100 ms at most", ping[5])
+		}
 	}
 }
