@@ -5,6 +5,7 @@ import (
 
 	"isospin/internal/agent"
 	"isospin/internal/agent/feature/brint"
+	"isospin/internal/agent/feature/secgroup"
 	"isospin/internal/change"
 	"isospin/internal/dataplane/openflow"
 	"isospin/internal/dataplane/vswitch"
@@ -31,9 +32,8 @@ type Config struct {
 
 // Filter is the part of a filter that the reports of ports stand on.
 type Filter interface {
-	// Needs are the documents (of EntityL2's owners) whose objects must be there before a port is wired, or what is lacking in a sentence, or why
-	// the port cannot be filtered.
-	Needs(v agent.View, port string) (docs []string, lacks string, broken error)
+	// Needs tells of a port of this host.
+	Needs(v agent.View, port string) secgroup.Needs
 }
 
 // Targets is what the feature fills.

@@ -1,11 +1,13 @@
 package l2ovs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"isospin/internal/agent"
 	"isospin/internal/agent/feature/brint"
+	"isospin/internal/agent/feature/secgroup"
 	"isospin/internal/wire"
 )
 
@@ -57,17 +59,18 @@ func (f *Feature) Report(v agent.View, id string) (agent.Report, bool) {
 	if lacks != "" {
 		return say(wire.State_FAILED, lacks)
 	}
+	var filter secgroup.Needs
 	if f.cfg.Filter != nil {
-		filter, lacks, err := f.cfg.Filter.Needs(v, id)
-		if err != nil {
-			return say(wire.State_FAILED, err.Error())
-		}
-		if lacks != "" {
-			return say(wire.State_PENDING, lacks)
-		}
-		docs = append(docs, filter...)
+		filter = f.cfg.Filter.Needs(v, id)
 	}
-	r, _ := say(wire.State_DONE, tight(i, n))
+	if filter.Broken != nil {
+		return say(wire.State_FAILED, filter.Broken.Error())
+	}
+	if filter.Lacks != "" {
+		return say(wire.State_PENDING, filter.Lacks)
+	}
+	docs = append(docs, filter.Docs...)
+	r, _ := say(wire.State_DONE, cmp.Or(tight(i, n), filter.Note))
 	r.Docs = append(docs, netOwner(p.GetNetworkId()), hostOwner)
 	return r, true
 }

@@ -157,6 +157,7 @@ func (f *Feature) dirty(v agent.View, w *work, k change.Key) {
 		w.ports[k.ID] = true
 		f.inGroups(v, w, k.ID)
 	case wire.KindGroup:
+		w.tell(v, k.ID)
 		for id := range v.In(wire.KindPort, agent.ByGroup, k.ID) {
 			w.ports[id] = true
 		}
@@ -164,6 +165,13 @@ func (f *Feature) dirty(v agent.View, w *work, k change.Key) {
 		f.syncRule(v, w, k.ID)
 	case wire.KindMember, wire.KindAddress:
 		f.learn(v, w, k)
+	}
+}
+
+// tell has the ports of a group reported anew, by the feature that reports ports.
+func (w *work) tell(v agent.View, group string) {
+	for id := range v.In(wire.KindPort, agent.ByGroup, group) {
+		w.res.Dirty = append(w.res.Dirty, change.Key{Kind: wire.KindPort, ID: id})
 	}
 }
 

@@ -202,31 +202,36 @@ func within6(f openflow.IPv6Field, p netip.Prefix) []openflow.Term {
 	return []openflow.Term{f.In(p)}
 }
 
-// Needs is what a port of this host needs of this feature before it is wired: the documents (of EntityL2's owners) whose flows must be there, or what
-// is lacking in a sentence, or why it cannot be.
-func (f *Feature) Needs(v agent.View, id string) (docs []string, lacks string, broken error) {
+// Needs is what a port of this host needs of this feature before it is wired.
+func (f *Feature) Needs(v agent.View, id string) secgroup.Needs {
 	p, ok := get[*wire.Port](v, wire.KindPort, id)
 	if !ok {
-		return nil, "", nil
+		return secgroup.Needs{}
 	}
-	docs = []string{hostDoc, portDoc(id)}
+	out := secgroup.Needs{Docs: []string{hostDoc, portDoc(id)}}
 	if f.open(p) {
-		return docs, "", nil
+		return out
 	}
 	if zone, err := f.zones.Of(p.GetNetworkId()); zone == 0 {
-		return docs, "", fmt.Errorf("the port's connections cannot be tracked: %w", err)
+		out.Broken = fmt.Errorf("the port's connections cannot be tracked: %w", err)
+		return out
 	}
 	if _, err := secgroup.Identities(p); err != nil {
-		return docs, "", err
+		out.Broken = err
+		return out
 	}
 	for _, g := range p.GetSecurityGroups() {
 		if _, ok := get[*wire.SecurityGroup](v, wire.KindGroup, g); !ok {
-			return docs, "the document of security group " + g + " has not come", nil
+			out.Lacks = "the document of security group " + g + " has not come"
+			return out
 		}
-		docs = append(docs, groupDoc(g))
+		out.Docs = append(out.Docs, groupDoc(g))
 		for rule := range v.In(wire.KindRule, agent.ByGroup, g) {
-			docs = append(docs, ruleDoc(rule))
+			out.Docs = append(out.Docs, ruleDoc(rule))
+			if err := f.rules[rule].err; err != nil && (out.Note == "" || err.Error() < out.Note) {
+				out.Note = err.Error()
+			}
 		}
 	}
-	return docs, "", nil
+	return out
 }

@@ -27,7 +27,8 @@ const laterFragment = 3
 // rule is what a rule was when it was looked at last.
 type rule struct {
 	group  string
-	remote bool // of addresses that members or an address group have
+	remote bool  // of addresses that members or an address group have
+	err    error // why it allows nothing
 }
 
 // group is a group that a port of this host is in: the numbers of its conjunctions, one for each remote, by direction.
@@ -142,10 +143,14 @@ func (f *Feature) syncRule(v agent.View, w *work, id string) {
 		f.want(ruleDoc(id), nil)
 		return
 	}
-	f.rules[id] = now
 	var flows []openflow.Flow
 	if err == nil {
 		flows, err = ruleFlows(r)
+	}
+	now.err = err
+	f.rules[id] = now
+	if (before.err == nil) != (err == nil) {
+		w.tell(v, r.Group)
 	}
 	w.res.Faults[change.Key{Kind: wire.KindRule, ID: id}] = err
 	if f.groups[r.Group] == nil { // nobody here asks

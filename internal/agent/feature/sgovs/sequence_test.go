@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"isospin/internal/agent/feature/secgroup"
+	"isospin/internal/change"
 	"isospin/internal/dataplane/openflow"
 	"isospin/internal/wire"
 )
@@ -173,30 +176,40 @@ func portFlowsOf(t *testing.T, w *world) []openflow.Flow {
 	return nil
 }
 
-// TestNeeds tells what a port waits for.
+// TestNeeds tells what a port waits for, and has it told again when that is another.
 func TestNeeds(t *testing.T) {
 	w := newWorld(t, Config{})
 	w.group(1, true)
 	w.rule("r", 1, "ingress", "IPv4", nil)
 	w.port(1, 1, []string{"192.0.2.1"}, 1)
 	w.sync()
-	needs := func() string {
-		docs, lacks, err := w.feature.Needs(w.docs, portID(1))
-		return fmt.Sprint(docs, lacks, err)
-	}
-	if got, want := needs(), fmt.Sprint([]string{hostDoc, portDoc("p1"), groupDoc(groupID(1)), ruleDoc("r")}, "", nil); got != want {
-		t.Errorf("needs %s, want %s", got, want)
+	needs := func() secgroup.Needs { return w.feature.Needs(w.docs, portID(1)) }
+	if d := cmp.Diff(secgroup.Needs{Docs: []string{hostDoc, portDoc("p1"), groupDoc(groupID(1)), ruleDoc("r")}}, needs()); d != "" {
+		t.Error(d)
 	}
 	w.port(1, 1, []string{"192.0.2.1"}, 1, 2)
 	w.sync()
-	if _, lacks, _ := w.feature.Needs(w.docs, portID(1)); lacks != "the document of security group "+groupID(2)+" has not come" {
-		t.Errorf("lacks %q", lacks)
+	if got := needs().Lacks; got != "the document of security group "+groupID(2)+" has not come" {
+		t.Errorf("lacks %q", got)
+	}
+	port := change.Key{Kind: wire.KindPort, ID: portID(1)}
+	w.group(2, true)
+	if res := w.sync(); needs().Lacks != "" || !slices.Contains(res.Dirty, port) {
+		t.Errorf("lacks %q; told again are %v", needs().Lacks, res.Dirty)
+	}
+	w.rule("ports", 2, "ingress", "IPv4", func(d *wire.SecurityGroupRule) { tcp(1, 2)(d); d.Protocol = "dccp" })
+	if res := w.sync(); !strings.Contains(needs().Note, "rule ports") || !slices.Contains(res.Dirty, port) || res.Faults[change.Key{Kind: wire.KindRule, ID: "ports"}] == nil {
+		t.Errorf("the note is %q; told again are %v, faults %v", needs().Note, res.Dirty, res.Faults)
+	}
+	w.rule("ports", 2, "ingress", "IPv4", func(d *wire.SecurityGroupRule) { d.Protocol = "dccp" })
+	if res := w.sync(); needs().Note != "" || !slices.Contains(res.Dirty, port) {
+		t.Errorf("the note is %q; told again are %v", needs().Note, res.Dirty)
 	}
 	p := w.port(1, 1, []string{"192.0.2.1"}, 1)
 	p.AllowedAddressPairs = []*wire.AddressPair{{IpAddress: "nowhere"}}
 	w.put(wire.KindPort, p.Id, p)
 	w.sync()
-	if _, _, err := w.feature.Needs(w.docs, portID(1)); err == nil {
+	if needs().Broken == nil {
 		t.Error("an address pair that cannot be read is not told")
 	}
 	for doc := range w.flows.owners {
