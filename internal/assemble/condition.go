@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"isospin/internal/agent"
 	"isospin/internal/clock"
 	"isospin/internal/ovsdb"
@@ -91,15 +89,12 @@ func (c *condition) run(ctx context.Context) error {
 
 // withReasons adds reasons to what each of the host's agents says.
 func withReasons(facts *wire.Facts, reasons []agent.Reason) (*wire.Facts, error) {
-	out, ok := proto.Clone(facts).(*wire.Facts)
-	if !ok {
-		return nil, errors.New("facts of another type")
-	}
+	out := &wire.Facts{TunnelIp: facts.GetTunnelIp(), TunnelTypes: facts.GetTunnelTypes()}
 	texts := make([]string, len(reasons))
 	for i, r := range reasons {
 		texts[i] = r.Text
 	}
-	for _, a := range out.GetAgents() {
+	for _, a := range facts.GetAgents() {
 		conf := map[string]any{}
 		if err := json.Unmarshal(a.GetConfigurations(), &conf); err != nil {
 			return nil, fmt.Errorf("configurations of the %s: %w", a.GetAgentType(), err)
@@ -109,7 +104,8 @@ func withReasons(facts *wire.Facts, reasons []agent.Reason) (*wire.Facts, error)
 		if err != nil {
 			return nil, fmt.Errorf("configurations of the %s: %w", a.GetAgentType(), err)
 		}
-		a.Configurations = raw
+		out.Agents = append(out.Agents, &wire.AgentFacts{AgentType: a.GetAgentType(), Binary: a.GetBinary(), Topic: a.GetTopic(), AvailabilityZone: a.GetAvailabilityZone(),
+			Configurations: raw, StartedAt: a.GetStartedAt()})
 	}
 	return out, nil
 }
