@@ -183,7 +183,9 @@ func (f *Feature) flows(p place, s stand) ([]openflow.Flow, error) {
 		{Table: brint.Answer, Priority: prioAnswer, Match: asked, Actions: openflow.ARPReply(s.mac, p.address, brint.Return)},
 	}
 	if s.passthrough {
-		return out, nil
+		// The guest has the address as a guest on each other host may: who is elsewhere must not learn of this one.
+		return append(out, openflow.Flow{Table: brint.LocalIP, Priority: prioOwn, Match: openflow.ARP(network, self, openflow.ARPSPA.Is(p.address)),
+			Actions: openflow.Do(brint.Origin.Set(brint.FromFabric), openflow.Resubmit(brint.Forward))}), nil
 	}
 	zone, err := f.zones.Of("local-ip/" + p.network)
 	if zone == 0 {
