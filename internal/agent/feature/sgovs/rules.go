@@ -139,6 +139,9 @@ func (f *Feature) syncRule(v agent.View, w *work, id string) {
 	}
 	if !ok {
 		delete(f.rules, id)
+		if before.err != nil {
+			w.tell(v, before.group)
+		}
 		w.res.Faults[change.Key{Kind: wire.KindRule, ID: id}] = nil
 		f.want(ruleDoc(id), nil)
 		return

@@ -205,6 +205,12 @@ func TestNeeds(t *testing.T) {
 	if res := w.sync(); needs().Note != "" || !slices.Contains(res.Dirty, port) {
 		t.Errorf("the note is %q; told again are %v", needs().Note, res.Dirty)
 	}
+	w.rule("ports", 2, "ingress", "IPv4", func(d *wire.SecurityGroupRule) { tcp(1, 2)(d); d.Protocol = "udplite" })
+	w.sync()
+	w.drop(wire.KindRule, "ports")
+	if res := w.sync(); needs().Note != "" || !slices.Contains(res.Dirty, port) {
+		t.Errorf("the note is %q; told again are %v", needs().Note, res.Dirty)
+	}
 	p := w.port(1, 1, []string{"192.0.2.1"}, 1)
 	p.AllowedAddressPairs = []*wire.AddressPair{{IpAddress: "nowhere"}}
 	w.put(wire.KindPort, p.Id, p)
