@@ -180,8 +180,10 @@ func TestAddressPairs(t *testing.T) {
 		{"its advertisement", with(own, "fd62:0:0:1::77").nd(136, netip.MustParseAddr("fd62:0:0:1::77"), 2, own), true},
 		{"beyond the IPv6 prefix", with(own, "fd62:0:0:2::77").udp(7, 7), false},
 	} {
-		if got := from.arrives(t, to, c.frame)[0]; got != c.want {
-			t.Errorf("%s: came %v, want %v", c.name, got, c.want)
+		if c.want {
+			until(t, 5*time.Second, c.name+" comes", func() (bool, string) { return from.arrives(t, to, c.frame)[0], "" }) // tunnels may lose one
+		} else if from.arrives(t, to, c.frame)[0] {
+			t.Errorf("%s came", c.name)
 		}
 	}
 }
