@@ -93,10 +93,14 @@ func spoofing(t *testing.T, c Config, stateful bool) {
 		p(udpTo("0.0.0.0", "255.255.255.255", 5, dhcpServer))("UDP from no address", false, to(everybody))
 		p(udpTo(local, "ff02::1:2", dhcp6Client, dhcp6Server))("DHCPv6's solicitation", true, to("33:33:00:01:00:02"))
 		p(udpTo(local, peer6, dhcp6Server, dhcp6Client))("a DHCPv6 advertisement", false)
+		_, body := arp(3, mac(1), "0.0.0.0", "0.0.0.0")
+		check("its own reverse ARP", target == "up", protoRARP, body, to(everybody)) // it is for switches
+		_, body = arp(3, mac(3), "0.0.0.0", "0.0.0.0")
+		check("a neighbour's reverse ARP", false, protoRARP, body, to(everybody))
 		check("an ethertype that is permitted", true, 0x88cc, make([]byte, 46))
 		check("one that is not", false, 0x8863, make([]byte, 46))
 		p(udpTo("192.0.2.1", peer4, 1, 2))("a VLAN tag", false, tagged(5))
-		_, body := udpTo("192.0.2.1", peer4, 1, 2)
+		_, body = udpTo("192.0.2.1", peer4, 1, 2)
 		check("a tag of the other kind", false, tagOuter, append([]byte{0, 5, 8, 0}, body...))
 	}
 	// What a bridge floods is not for everybody, and what is not of here is judged where it arrives.
@@ -116,10 +120,12 @@ func TestForgedFramesDoNotArrive(t *testing.T) {
 }
 
 // TestWhatIsNotInPlacePassesNothing has devices of ports whose documents have not come, are down, or go; and ports that are not filtered.
-func TestWhatIsNotInPlacePassesNothing(t *testing.T) {
-	l := newLAN(t, Config{}, 2)
+func TestWhatIsNotInPlacePassesNothing(t *testing.T) { notInPlace(t, Config{}, false) }
+
+func notInPlace(t *testing.T, c Config, stateful bool) {
+	l := newLAN(t, c, 2)
 	l.apply()
-	l.group(1, false)
+	l.group(1, stateful)
 	l.allowAll(1)
 	silent := func(when string, want bool) {
 		t.Helper()

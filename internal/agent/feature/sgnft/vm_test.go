@@ -19,6 +19,10 @@ func TestForgedFramesDoNotArriveWhereConnectionsAreTracked(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotInPlacePassesNothingWhereConnectionsAreTracked(t *testing.T) {
+	notInPlace(t, Config{Tracks: true}, true)
+}
+
 // families runs a test for IPv4 and IPv6: addresses of ends 1, 2 and of the fabric.
 func families(t *testing.T, f func(t *testing.T, family string, one, two, far string)) {
 	t.Run("IPv4", func(t *testing.T) { f(t, "IPv4", "192.0.2.1", "192.0.2.2", "192.0.2.250") })
