@@ -104,7 +104,7 @@ func tags(t *testing.T, s *Stage) {
 			t.Errorf("a tagged frame came to %s", to.Name)
 		}
 		heard := map[string][]byte{"bare to ": frame("bare to " + to.Name)}
-		if s.mechanism("h1") == lab.OpenVSwitch { // filters of bridges take it for a tag like others
+		if s.Cell.mechanism("h1") == lab.OpenVSwitch { // filters of bridges take it for a tag like others
 			heard["urgent to "] = subport.Tagged(nil, frame("urgent to "+to.Name), 0)
 		}
 		for what, f := range heard {
