@@ -11,6 +11,7 @@ import (
 	"isospin/internal/agent"
 	dhcpfeature "isospin/internal/agent/feature/dhcp"
 	"isospin/internal/agent/feature/l2bridge"
+	"isospin/internal/agent/feature/zone"
 	"isospin/internal/agent/mirror"
 	"isospin/internal/clock"
 	"isospin/internal/config"
@@ -59,8 +60,8 @@ type bridgeExtra struct {
 }
 
 // bridgeExtras makes them, in the order of their stages. told is for what follows the kernel: it has a stage read back.
-func bridgeExtras(c *config.Agent, env Env, _ string, told func(reconcile.Stage) func(reason string)) ([]bridgeExtra, error) {
-	table, err := bridgeTable(c, env, told)
+func bridgeExtras(c *config.Agent, env Env, zones *zone.Book, told func(reconcile.Stage) func(reason string)) ([]bridgeExtra, error) {
+	table, err := bridgeTable(c, env, zones, told)
 	return []bridgeExtra{table}, err
 }
 
@@ -109,7 +110,10 @@ func newBridgeHost(c *config.Agent, env Env, name string, report func(context.Co
 	b.entryStage = reconcile.New("forwarding entries", fdb.New("", vswitchOwner), fdb.Equal, opts...)
 	b.neighStage = reconcile.New("neighbours", neigh.New("", vswitchOwner), neigh.Equal, opts...)
 	var err error
-	if b.extras, err = bridgeExtras(c, env, name, h.told); err != nil {
+	if h.zones, err = openZones(c); err != nil {
+		return nil, err
+	}
+	if b.extras, err = bridgeExtras(c, env, h.zones, h.told); err != nil {
 		return nil, err
 	}
 	for _, x := range b.extras {
@@ -120,6 +124,7 @@ func newBridgeHost(c *config.Agent, env Env, name string, report func(context.Co
 	if h.docs, h.unreadable, err = mirror.Open(filepath.Join(c.State.Dir, "mirror"), env.Clock); err != nil {
 		return nil, err
 	}
+	reclaim(h.zones, h.docs)
 	h.loop = &agent.Loop{Documents: h.docs, Report: report, Clock: env.Clock, Log: env.Log, Stages: h.stages(), Features: b.features(c, h, name)}
 	h.loop.Init()
 	return h, nil

@@ -7,6 +7,7 @@ import (
 	"isospin/internal/agent"
 	"isospin/internal/agent/feature/qos"
 	"isospin/internal/agent/feature/sgnft"
+	"isospin/internal/agent/feature/zone"
 	"isospin/internal/config"
 	"isospin/internal/dataplane/nft"
 	"isospin/internal/lifecycle"
@@ -15,10 +16,10 @@ import (
 
 // bridgeTable is the table of nftables of a host of Linux bridges, and the features that write rules into it. It is there whichever features are
 // on: the rules of one that is off now go.
-func bridgeTable(c *config.Agent, env Env, told func(reconcile.Stage) func(reason string)) (bridgeExtra, error) {
+func bridgeTable(c *config.Agent, env Env, zones *zone.Book, told func(reconcile.Stage) func(reason string)) (bridgeExtra, error) {
 	driver := nft.New("")
 	stage := reconcile.New("nftables", driver, nft.Equal, reconcile.WithClock(env.Clock), reconcile.WithLogger(env.Log))
-	filter, err := bridgeFilter(c, env, driver, stage)
+	filter, err := bridgeFilter(c, env, zones, driver, stage)
 	if err != nil {
 		driver.Close()
 		return bridgeExtra{}, err
@@ -34,12 +35,8 @@ func bridgeTable(c *config.Agent, env Env, told func(reconcile.Stage) func(reaso
 }
 
 // bridgeFilter is the feature of security groups. Whether the kernel can track connections on bridges is found out once: its modules do not go.
-func bridgeFilter(c *config.Agent, env Env, driver *nft.Driver, t reconcile.Target[nft.Key, nft.Object]) (*sgnft.Feature, error) {
+func bridgeFilter(c *config.Agent, env Env, zones *zone.Book, driver *nft.Driver, t reconcile.Target[nft.Key, nft.Object]) (*sgnft.Feature, error) {
 	choices, err := filterConfig(c)
-	if err != nil {
-		return nil, err
-	}
-	zones, err := openZones(c)
 	if err != nil {
 		return nil, err
 	}

@@ -5,9 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"isospin/internal/agent"
 	"isospin/internal/agent/feature/sgovs"
 	"isospin/internal/agent/feature/zone"
 	"isospin/internal/config"
+	"isospin/internal/wire"
 )
 
 // firstZone and lastZone are the conntrack zones of networks. Zone 0 is everybody's who names none; the last are left to what else translates
@@ -19,6 +21,14 @@ const (
 
 func openZones(c *config.Agent) (*zone.Book, error) {
 	return zone.Open(c.State.Dir, firstZone, lastZone)
+}
+
+// reclaim has the zones of networks that this host holds no more given to others when there are no free ones.
+func reclaim(b *zone.Book, docs agent.View) {
+	b.Reclaim(func(name string) bool {
+		_, held := docs.Get(wire.KindNetwork, strings.TrimPrefix(name, "local-ip/"))
+		return held
+	})
 }
 
 // filterConfig reads the operator's choices.

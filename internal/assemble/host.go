@@ -107,6 +107,7 @@ func newHost(c *config.Agent, env Env, name string, report func(context.Context,
 	if h.docs, h.unreadable, err = mirror.Open(filepath.Join(c.State.Dir, "mirror"), env.Clock); err != nil {
 		return nil, err
 	}
+	reclaim(h.zones, h.docs)
 	h.loop = &agent.Loop{Documents: h.docs, Report: report, Clock: env.Clock, Log: env.Log, Stages: h.stages(), Features: h.features(c, name, sgovs.New(filter, h.flowStage, h.watch, h.zones))}
 	h.loop.Init()
 	h.flows.OnDrift(func(reason string) {

@@ -21,6 +21,7 @@ type Book struct {
 	mu    sync.Mutex
 	zones map[string]uint16
 	taken map[uint16]string
+	used  func(name string) bool
 }
 
 // ErrFull is that every zone is a network's.
@@ -64,6 +65,9 @@ func (b *Book) Of(network string) (uint16, error) {
 		return z, nil
 	}
 	size := uint32(b.last) - uint32(b.first) + 1
+	if len(b.taken) >= int(size) {
+		b.sweep()
+	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(network)) // hash.Hash never fails
 	for i := range size {
@@ -76,28 +80,25 @@ func (b *Book) Of(network string) (uint16, error) {
 	return 0, ErrFull
 }
 
-// Forget gives back the zone of a network that this host carries no more. Its connections must have ended.
-func (b *Book) Forget(network string) error {
+// Reclaim tells which names still need their zones: when none is free, those of the others are given to new ones. Until then a zone stays its network's, whose
+// connections may outlive it on this host. used is called by Of, in its goroutine.
+func (b *Book) Reclaim(used func(name string) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	z, ok := b.zones[network]
-	if !ok {
-		return nil
-	}
-	delete(b.zones, network)
-	delete(b.taken, z)
-	return b.write()
+	b.used = used
 }
 
-// Networks are those that have a zone.
-func (b *Book) Networks() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	out := make([]string, 0, len(b.zones))
-	for n := range b.zones {
-		out = append(out, n)
+// sweep frees the zones that nobody needs.
+func (b *Book) sweep() {
+	if b.used == nil {
+		return
 	}
-	return out
+	for name, z := range b.zones {
+		if !b.used(name) {
+			delete(b.zones, name)
+			delete(b.taken, z)
+		}
+	}
 }
 
 // write replaces the file. A full disk costs a zone its being remembered, not the network its filter: the error is told and the zone is given.

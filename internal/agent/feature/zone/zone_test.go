@@ -35,11 +35,19 @@ func TestBook(t *testing.T) {
 			t.Errorf("%s had zone %d and has %d now (%v)", id, z, now, err)
 		}
 	}
-	if err := again.Forget("network 3"); err != nil || len(again.Networks()) != 9 {
-		t.Errorf("forgotten: %v, left are %q", err, again.Networks())
+	again.Reclaim(func(name string) bool { return name != "network 3" })
+	freed, err := again.Of("network 3")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := again.Of("one more"); err != nil {
-		t.Error(err)
+	if z, err := again.Of("one more"); err != nil || z != freed {
+		t.Errorf("one more has zone %d (%v), not the %d that nobody needs", z, err, freed)
+	}
+	if _, err := again.Of("network 3"); !errors.Is(err, ErrFull) {
+		t.Errorf("an eleventh of ten zones, all needed: %v", err)
+	}
+	if z, err := again.Of("network 4"); err != nil || given[z] != "network 4" {
+		t.Errorf("a zone that is needed changed to %d (%v)", z, err)
 	}
 }
 
