@@ -22,6 +22,7 @@ func main() {
 	flag.StringVar(&b.host, "host", "h1", "name of the host whose br-int is here")
 	flag.StringVar(&b.db, "db", "unix:/run/openvswitch/db.sock", "where the host's Open vSwitch database listens")
 	flag.DurationVar(&b.limit, "limit", time.Minute, "how long a guest is waited for")
+	flag.BoolVar(&b.security, "security", false, "with port security: the guests are in their project's default group")
 	rounds := flag.Int("n", 10, "guests to wire, one after the other")
 	flag.Parse()
 	if err := b.run(*rounds); err != nil {
@@ -35,6 +36,7 @@ type bench struct {
 	url, host, db string
 	limit         time.Duration
 	client        *http.Client
+	security      bool
 	network       string
 	subnet        string
 	undo          []func() error
@@ -52,7 +54,7 @@ func (b *bench) run(rounds int) (err error) {
 	if err := b.agent(); err != nil {
 		return err
 	}
-	n, err := b.make("network", map[string]any{"name": "wirebench", "port_security_enabled": false})
+	n, err := b.make("network", map[string]any{"name": "wirebench", "port_security_enabled": b.security})
 	if err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (b *bench) run(rounds int) (err error) {
 			return err
 		}
 	}
-	return json.NewEncoder(os.Stdout).Encode(map[string]any{"phase": "wire", "guests": rounds,
+	return json.NewEncoder(os.Stdout).Encode(map[string]any{"phase": "wire", "guests": rounds, "security": b.security,
 		"bind_to_ping_ms": figures(whole), "plug_to_ping_ms": figures(plugged)})
 }
 
