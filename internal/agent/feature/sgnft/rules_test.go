@@ -7,8 +7,6 @@ import (
 	"isospin/internal/wire"
 )
 
-func contains(s, part string) bool { return strings.Contains(s, part) }
-
 // rules lets each kind of rule in what it says and nothing beside it, both ways.
 func rules(t *testing.T, c Config, stateful bool, family, one, two, far string) {
 	l := newLAN(t, c, 2)

@@ -110,7 +110,7 @@ func spoofing(t *testing.T, c Config, stateful bool) {
 	l.expect("the fabric's, for everybody", true, "up", "1", kind, body, to(everybody))
 	kind, body = icmp("fe80::1", "ff02::1", routerAdvert, 0, make([]byte, 12)...)
 	l.expect("a router's advertisement", true, "up", "1", kind, body, to("33:33:00:00:00:01"))
-	kind, body = udpTo("192.0.2.250", "192.0.2.1", 1, 2)
+	_, body = udpTo("192.0.2.250", "192.0.2.1", 1, 2)
 	l.expect("a permitted ethertype's opposite", false, "up", "1", 0x8863, body)
 }
 

@@ -4,6 +4,7 @@ package sgnft
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"isospin/internal/wire"
@@ -171,12 +172,12 @@ func TestPortsWithoutStateAreNotTracked(t *testing.T) {
 		kind, body := udpTo(addr[way[0]], addr[way[1]], 1000, 4711)
 		l.expect("without state", true, way[0], way[1], kind, body)
 	}
-	if text := entries(); contains(text, "dport=4711") {
+	if text := entries(); strings.Contains(text, "dport=4711") {
 		t.Errorf("tracked: %s", text)
 	}
 	kind, body := udpTo("192.0.2.3", "192.0.2.1", 1000, 4712)
 	l.expect("to a port without state", true, "3", "1", kind, body)
-	if text := entries(); !contains(text, "dport=4712") {
+	if text := entries(); !strings.Contains(text, "dport=4712") {
 		t.Errorf("not tracked: %s", text)
 	}
 	kind, body = udpTo("192.0.2.1", "192.0.2.3", 4712, 1000)
