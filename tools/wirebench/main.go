@@ -6,13 +6,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -25,7 +28,9 @@ func main() {
 	flag.BoolVar(&b.security, "security", false, "with port security: the guests are in their project's default group")
 	rounds := flag.Int("n", 10, "guests to wire, one after the other")
 	flag.Parse()
-	if err := b.run(*rounds); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := b.run(ctx, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "wirebench:", err)
 		os.Exit(1)
 	}
@@ -43,7 +48,7 @@ type bench struct {
 }
 
 // run makes a network, a guest that is pinged, and the guests that are measured.
-func (b *bench) run(rounds int) (err error) {
+func (b *bench) run(ctx context.Context, rounds int) (err error) {
 	defer func() {
 		for _, f := range slices.Backward(b.undo) {
 			if e := f(); err == nil {
@@ -85,6 +90,8 @@ func (b *bench) run(rounds int) (err error) {
 			select {
 			case answered := <-first:
 				whole, plugged = append(whole, answered.Sub(began)), append(plugged, answered.Sub(at))
+			case <-ctx.Done():
+				err = ctx.Err()
 			case <-time.After(b.limit):
 				err = fmt.Errorf("guest %d has no answer %s after its plug", i+1, b.limit)
 			}
