@@ -5,6 +5,7 @@ import (
 
 	"isospin/internal/document"
 	localipdoc "isospin/internal/document/localip"
+	logdoc "isospin/internal/document/log"
 	"isospin/internal/model"
 	"isospin/internal/service"
 	"isospin/internal/service/eventlog"
@@ -56,3 +57,6 @@ func extraTables() []store.Checker {
 func localIPDocuments() document.Kind {
 	return localipdoc.New(localip.NewLocalIPs(), localip.NewAssociations())
 }
+
+// logDocuments are what hosts are told of orders to log.
+func logDocuments() document.Kind { return logdoc.New(eventlog.NewLogs()) }

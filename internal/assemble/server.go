@@ -202,7 +202,7 @@ func (k *Core) Kinds(c *config.Server) []document.Kind {
 	return []document.Kind{port.New(k.Ports), network.New(k.Networks), subnet.New(k.Subnets), forward.New(k.Ports),
 		dhcp.New(c.Host.DNSDomain, time.Duration(c.DHCP.LeaseSeconds)*time.Second), reservation.New(k.Ports),
 		secgroupdoc.NewGroup(k.GroupRows), secgroupdoc.NewRule(k.Rules), secgroupdoc.NewMember(k.Ports),
-		secgroupdoc.NewAddress(secgroup.NewAddressGroups()), qosDocuments(), k.routerDocuments(), localIPDocuments()}
+		secgroupdoc.NewAddress(secgroup.NewAddressGroups()), qosDocuments(), k.routerDocuments(), localIPDocuments(), logDocuments()}
 }
 
 // Prepare brings the pools in the database in line with the configuration.

@@ -14,6 +14,7 @@ import (
 	"isospin/internal/document/dhcp"
 	"isospin/internal/document/forward"
 	localipdoc "isospin/internal/document/localip"
+	logdoc "isospin/internal/document/log"
 	"isospin/internal/document/network"
 	"isospin/internal/document/port"
 	qosdoc "isospin/internal/document/qos"
@@ -21,6 +22,7 @@ import (
 	"isospin/internal/document/secgroup"
 	"isospin/internal/document/subnet"
 	"isospin/internal/model"
+	"isospin/internal/service/eventlog"
 	"isospin/internal/service/localip"
 	"isospin/internal/service/qos"
 	secgroups "isospin/internal/service/secgroup"
@@ -32,7 +34,7 @@ import (
 func kinds(s *sessiontest.Server) []document.Kind {
 	return []document.Kind{network.New(s.Networks), subnet.New(s.Subnets), port.New(s.Ports), forward.New(s.Ports),
 		dhcp.New("example.org", -time.Second), reservation.New(s.Ports), secgroup.NewGroup(s.Groups), secgroup.NewRule(s.Rules), secgroup.NewMember(s.Ports),
-		secgroup.NewAddress(addressGroups()), qosdoc.New(qos.NewRules()), localipdoc.New(localip.NewLocalIPs(), localip.NewAssociations())}
+		secgroup.NewAddress(addressGroups()), qosdoc.New(qos.NewRules()), localipdoc.New(localip.NewLocalIPs(), localip.NewAssociations()), logdoc.New(eventlog.NewLogs())}
 }
 
 func addressGroups() *secgroups.AddressGroups { return secgroups.NewAddressGroups() }
@@ -65,7 +67,9 @@ func TestKindsAreConsistent(t *testing.T) {
 	ag.ID, ag.ProjectID = "5b9c5d1e-0d83-4d0c-a1ff-7d8b4a8f7d00", "p"
 	s.Write(func(ctx context.Context, tx store.WriteTx) error { return addressGroups().Insert(ctx, tx, &ag) })
 	q1, bare := withRules(s, 1), withRules(s, 0)
-	for family, names := range map[string][]string{wire.FamilyAddresses: {ag.ID}, wire.FamilyQoS: {q1, bare}, wire.FamilyHost: {"h1", "h2"}, wire.FamilyNetwork: {n1, n2}, wire.FamilyDHCP: {n1, n2},
+	order(s, "p", true)
+	order(s, "q", false)
+	for family, names := range map[string][]string{wire.FamilyAddresses: {ag.ID}, wire.FamilyQoS: {q1, bare}, wire.FamilyLogs: {"p", "q"}, wire.FamilyHost: {"h1", "h2"}, wire.FamilyNetwork: {n1, n2}, wire.FamilyDHCP: {n1, n2},
 		wire.FamilyGroup: {g1, g2}, wire.FamilyMembers: {g1, g2}} {
 		for _, name := range names {
 			sets = append(sets, change.NewSet(family, name))
@@ -115,6 +119,13 @@ func TestKindsAreConsistent(t *testing.T) {
 	if statements[0] != statements[1] {
 		t.Errorf("%v statements for few and for many documents", statements)
 	}
+}
+
+// order makes a project's order to log.
+func order(s *sessiontest.Server, project string, enabled bool) {
+	l := model.EventLog{Event: "ALL", Enabled: enabled}
+	l.ID, l.ProjectID = "5b9c5d1e-0d83-4d0c-a1ff-7d8b4a8f7d0"+project, project
+	s.Write(func(ctx context.Context, tx store.WriteTx) error { return eventlog.NewLogs().Insert(ctx, tx, &l) })
 }
 
 // stands makes a port stand for a local IP on its host, if it has one.

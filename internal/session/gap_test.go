@@ -56,7 +56,7 @@ func TestAfterAGapEverythingIsCompared(t *testing.T) {
 	s.Write(func(ctx context.Context, tx store.WriteTx) error { return s.ML2.DeletePort(ctx, tx, a.ID) })
 	b := s.Port(n2, func(p *model.Port) { p.HostID, p.SecurityGroups = "h1", []string{g} })
 	gap <- struct{}{}
-	want := map[string]int{"host:h1": 2, "net:" + n1: 2, "net:" + n2: 2, "sg:" + g: 2, "sgm:" + g: 1}
+	want := map[string]int{"host:h1": 2, "net:" + n1: 2, "net:" + n2: 2, "sg:" + g: 2, "sgm:" + g: 1, "logs:" + b.ProjectID: 0}
 	c.Wait(h, func(v simulate.View) bool {
 		return holds(want)(v) && v.Get("host:h1", wire.KindPort, b.ID, &wire.Port{})
 	})

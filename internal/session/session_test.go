@@ -47,7 +47,7 @@ func TestAHostGetsWhatItNeedsAndNothingElse(t *testing.T) {
 		t.Fatalf("the port is %s, its host is there", p.VIFType)
 	}
 	// Network, subnet and forward; group and rule; the member, since the rule names the group.
-	c.Wait(h1, holds(map[string]int{"host:h1": 1, "net:" + n1: 3, "sg:" + g: 2, "sgm:" + g: 1}))
+	c.Wait(h1, holds(map[string]int{"host:h1": 1, "net:" + n1: 3, "sg:" + g: 2, "sgm:" + g: 1, "logs:" + p.ProjectID: 0}))
 	var doc wire.Port
 	var fwd wire.Forward
 	c.Wait(h1, func(v simulate.View) bool {
@@ -64,12 +64,12 @@ func TestAHostGetsWhatItNeedsAndNothingElse(t *testing.T) {
 	// Another host's port on the network is one forwarding entry here, and the port none.
 	before := h1.Counts()
 	far := s.Port(n1, func(p *model.Port) { p.HostID = "h1" })
-	c.Wait(h1, holds(map[string]int{"host:h1": 2, "net:" + n1: 4, "sg:" + g: 2, "sgm:" + g: 1}))
+	c.Wait(h1, holds(map[string]int{"host:h1": 2, "net:" + n1: 4, "sg:" + g: 2, "sgm:" + g: 1, "logs:" + p.ProjectID: 0}))
 	if got := h1.Counts(); got.Documents-before.Documents != 2 {
 		t.Errorf("a second port took %d documents, 2 are enough", got.Documents-before.Documents)
 	}
 	s.Write(func(ctx context.Context, tx store.WriteTx) error { return s.ML2.DeletePort(ctx, tx, far.ID) })
-	c.Wait(h1, holds(map[string]int{"host:h1": 1, "net:" + n1: 3, "sg:" + g: 2, "sgm:" + g: 1}))
+	c.Wait(h1, holds(map[string]int{"host:h1": 1, "net:" + n1: 3, "sg:" + g: 2, "sgm:" + g: 1, "logs:" + p.ProjectID: 0}))
 
 	// With its last port everything goes.
 	s.Write(func(ctx context.Context, tx store.WriteTx) error { return s.ML2.DeletePort(ctx, tx, p.ID) })
@@ -179,7 +179,7 @@ func TestChangesWhileSetsAreReadAreNotLost(t *testing.T) {
 		inGroup, _, err = store.Int(ctx, tx, store.Q("SELECT COUNT(*) FROM port_security_groups"))
 		return err
 	})
-	want := map[string]int{"host:h0": int(here), "net:" + n: 1 + int(left), "sg:" + g: 2, "sgm:" + g: int(inGroup)}
+	want := map[string]int{"host:h0": int(here), "net:" + n: 1 + int(left), "sg:" + g: 2, "sgm:" + g: int(inGroup), "logs:" + last[0].ProjectID: 0}
 	c.Wait(first, holds(want))
 	// Another that comes now is sent the same state: the hashes agree.
 	again := c.Host(c.Enrol("h0", s.Address), sessiontest.Facts(1), nil)

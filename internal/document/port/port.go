@@ -68,6 +68,9 @@ func (k Kind) Render(ctx context.Context, tx store.Tx, ids []string) (map[string
 		for _, g := range p.SecurityGroups {
 			refs = append(refs, change.NewSet(wire.FamilyGroup, g))
 		}
+		if p.ProjectID != "" && len(p.SecurityGroups) > 0 {
+			refs = append(refs, change.NewSet(wire.FamilyLogs, p.ProjectID))
+		}
 		if p.QoSPolicyID != nil {
 			doc.QosPolicyId = *p.QoSPolicyID
 			refs = append(refs, change.NewSet(wire.FamilyQoS, *p.QoSPolicyID))

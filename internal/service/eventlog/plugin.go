@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"isospin/internal/auth"
+	"isospin/internal/change"
 	"isospin/internal/clock"
 	"isospin/internal/fault"
 	"isospin/internal/ident"
@@ -19,6 +20,7 @@ import (
 	"isospin/internal/service/secgroup"
 	"isospin/internal/service/sharing"
 	"isospin/internal/store"
+	"isospin/internal/wire"
 )
 
 // Logs is the plugin's table.
@@ -110,6 +112,7 @@ func (p logs) Create(ctx context.Context, tx store.WriteTx, in rest.Input[model.
 	if err := p.known(ctx, tx, &l); err != nil {
 		return l, err
 	}
+	tell(tx, l.ID, l.ProjectID)
 	return l, p.Logs.Insert(ctx, tx, &l)
 }
 
@@ -177,18 +180,21 @@ func (p logs) Update(ctx context.Context, tx store.WriteTx, cur model.EventLog, 
 	}
 	l.UpdatedAt = model.Stamp(p.Clock.Now())
 	l.Revision++
+	if l.Enabled != cur.Enabled {
+		tell(tx, l.ID, l.ProjectID)
+	}
 	return l, p.Logs.Update(ctx, tx, &l, cur.Revision)
 }
 
 // Delete removes an order.
 func (p logs) Delete(ctx context.Context, tx store.WriteTx, cur model.EventLog) error {
+	tell(tx, cur.ID, cur.ProjectID)
 	return p.Logs.Delete(ctx, tx, cur.ID)
 }
 
 // GroupGone removes the orders about a security group that goes. One statement.
 func (p *Plugin) GroupGone(ctx context.Context, tx store.WriteTx, id string) error {
-	_, err := tx.Exec(ctx, store.Q("DELETE FROM logs WHERE resource_id = ?", id))
-	return err
+	return gone(ctx, tx, "resource_id", id)
 }
 
 // Ports follows the writes of ports.
@@ -199,8 +205,32 @@ func (Ports) Follow(ctx context.Context, tx store.WriteTx, w service.Write[model
 	if w.Op != service.Delete {
 		return nil
 	}
-	_, err := tx.Exec(ctx, store.Q("DELETE FROM logs WHERE target_id = ?", w.Old.ID))
-	return err
+	return gone(ctx, tx, "target_id", w.Old.ID)
+}
+
+// gone removes the orders about what a column names, and tells the hosts. One statement.
+func gone(ctx context.Context, tx store.WriteTx, column, id string) error {
+	return store.Each(ctx, tx, store.Q("DELETE FROM logs WHERE "+column+" = ? RETURNING id, project_id", id), func(scan func(...any) error) error {
+		var order string
+		var project *string
+		if err := scan(&order, &project); err != nil {
+			return err
+		}
+		if project != nil {
+			tell(tx, order, *project)
+		}
+		return nil
+	})
+}
+
+// Set is the set of a project's orders, which hosts of its ports hold.
+func Set(project string) change.Set { return change.NewSet(wire.FamilyLogs, project) }
+
+// tell has the hosts of a project look at an order; nobody's order is about nobody's ports.
+func tell(tx store.WriteTx, id, project string) {
+	if project != "" {
+		tx.Changed(change.Key{Kind: wire.KindLog, ID: id}, Set(project))
+	}
 }
 
 var (
