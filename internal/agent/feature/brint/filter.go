@@ -74,6 +74,14 @@ func Drop(table uint8, why uint64) []openflow.Action {
 	return openflow.Do(Verdict.Set(why), openflow.Resubmit(table))
 }
 
+// Pass sends on a packet that the verdict table of a direction accepts.
+func Pass(egress bool) []openflow.Action {
+	if egress {
+		return openflow.Do(openflow.Resubmit(Answer))
+	}
+	return openflow.Do(openflow.Resubmit(Commit), openflow.Resubmit(Shape))
+}
+
 // inOrder joins tables in the order in which a packet meets them, which is that of their numbers.
 func inOrder(a, b []openflow.Table) []openflow.Table {
 	return slices.SortedFunc(slices.Values(slices.Concat(a, b)), func(x, y openflow.Table) int { return cmp.Compare(x.ID, y.ID) })

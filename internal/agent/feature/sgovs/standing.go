@@ -65,8 +65,8 @@ func standing(c Config) []openflow.Flow {
 		state, verdict, drop uint8
 		accepted             []openflow.Action
 	}{
-		{brint.EgressState, brint.EgressVerdict, brint.EgressDrop, to(brint.Answer)},
-		{brint.IngressState, brint.IngressVerdict, brint.IngressDrop, openflow.Do(openflow.Resubmit(brint.Commit), openflow.Resubmit(brint.Shape))},
+		{brint.EgressState, brint.EgressVerdict, brint.EgressDrop, brint.Pass(true)},
+		{brint.IngressState, brint.IngressVerdict, brint.IngressDrop, brint.Pass(false)},
 	} {
 		add(t.verdict, prioPlain, openflow.Any(brint.Verdict.Is(brint.Accepted)), t.accepted)
 		unjudged := brint.Verdict.Is(brint.Unjudged)
