@@ -12,6 +12,7 @@ import (
 	dhcpfeature "isospin/internal/agent/feature/dhcp"
 	"isospin/internal/agent/feature/l2ovs"
 	"isospin/internal/agent/feature/localip"
+	"isospin/internal/agent/feature/seclog"
 	"isospin/internal/agent/feature/sgovs"
 	"isospin/internal/agent/feature/trunk"
 	"isospin/internal/agent/feature/zone"
@@ -57,6 +58,7 @@ type host struct {
 	portStage   *reconcile.Reconciler[string, vswitch.Port]
 	meters      meters
 	guarantees  guarantees
+	events      *seclog.Writer // nil: nothing is written down
 	flowStage   *reconcile.Reconciler[openflow.Key, openflow.Flow]
 	nsStage     *reconcile.Reconciler[string, struct{}]
 	linkStage   *reconcile.Reconciler[veth.Key, veth.Veth]
@@ -140,7 +142,7 @@ func (h *host) features(c *config.Agent, name string, filter *sgovs.Feature) []a
 	if extension(c, "local_ip") {
 		out = append(out, localip.New(h.flowStage, h.watch, h.zones))
 	}
-	return append(out, h.qosFeatures(c)...)
+	return append(append(out, h.qosFeatures(c)...), h.logFeatures(c)...)
 }
 
 // parts are the host's parts in the order in which they start. The mirror and the connections end after the loop that uses them.
@@ -149,7 +151,7 @@ func (h *host) parts() []lifecycle.Part {
 		return h.lb.parts(h)
 	}
 	monitor := openflow.NewMonitor(h.conn, h.env.Clock, h.env.Log, h.flows)
-	return []lifecycle.Part{
+	return append(h.eventParts(), []lifecycle.Part{
 		{Name: "mirror", Stop: func(context.Context) error { return h.docs.Close() }},
 		{Name: "flow connection", Stop: func(context.Context) error { return h.conn.Close() }},
 		{Name: "dhcp", Stop: func(context.Context) error { return h.dhcp.Close() }},
@@ -162,7 +164,7 @@ func (h *host) parts() []lifecycle.Part {
 		{Name: "interfaces", Run: h.watch.Run},
 		{Name: "flows", Run: monitor.Run},
 		{Name: "kernel", Run: h.followKernel},
-	}
+	}...)
 }
 
 // settle is how long the kernel's news are gathered before anything is read back: most of them are the agent's own doing or a

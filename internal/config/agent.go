@@ -18,6 +18,7 @@ type Agent struct {
 	BridgeVXLAN   BridgeVXLAN   `section:"vxlan"`
 	L2            L2            `section:"agent"`
 	SecurityGroup SecurityGroup `section:"securitygroup"`
+	NetworkLog    NetworkLog    `section:"network_log"`
 	State         State         `section:"isospin"`
 	Isospin       AgentOwn      `section:"isospin"`
 }
@@ -84,6 +85,13 @@ type L2 struct {
 	Extensions   []string      `option:"extensions" default:"" help:"Agent extensions by name, such as qos, fdb, log."`
 	Zone         string        `option:"availability_zone" default:"nova" help:"Availability zone of the host's DHCP and L3 roles."`
 	Report       time.Duration `option:"report_interval" default:"30" help:"A heartbeat at least so often. It should be less than half of agent_down_time."`
+}
+
+// NetworkLog is how events of security groups are written down.
+type NetworkLog struct {
+	Rate  int    `option:"rate_limit" default:"100" min:"100" max:"1000000" help:"How many packets a second are written down at most, of accepted and of refused ones each."`
+	Burst int    `option:"burst_limit" default:"25" min:"25" max:"1000000" help:"How many packets at once."`
+	File  string `option:"local_output_log_base" default:"" help:"File for the events; at 100 MB it is set aside as <file>.1. Empty: the agent's own log."`
 }
 
 // AgentOwn is what only an Isospin agent has.
