@@ -9,6 +9,7 @@ import (
 	"isospin/internal/agent/feature/sgnft"
 	"isospin/internal/agent/feature/zone"
 	"isospin/internal/config"
+	"isospin/internal/dataplane/conntrack"
 	"isospin/internal/dataplane/nft"
 	"isospin/internal/lifecycle"
 	"isospin/internal/reconcile"
@@ -19,7 +20,9 @@ import (
 func bridgeTable(c *config.Agent, env Env, zones *zone.Book, told func(reconcile.Stage) func(reason string)) (bridgeExtra, error) {
 	driver := nft.New("")
 	stage := reconcile.New("nftables", driver, nft.Equal, reconcile.WithClock(env.Clock), reconcile.WithLogger(env.Log))
-	filter, err := bridgeFilter(c, env, zones, driver, stage)
+	// Before the table, so that it shrinks after: what the table still lets through would be tracked anew.
+	connections := reconcile.New("connections", conntrack.New(""), conntrack.Equal, reconcile.WithClock(env.Clock), reconcile.WithLogger(env.Log))
+	filter, err := bridgeFilter(c, env, zones, driver, sgnft.Targets{Table: stage, Here: connections})
 	if err != nil {
 		driver.Close()
 		return bridgeExtra{}, err
@@ -28,14 +31,14 @@ func bridgeTable(c *config.Agent, env Env, zones *zone.Book, told func(reconcile
 	if extension(c, "qos") {
 		features = append(features, qos.NewBridge(stage))
 	}
-	return bridgeExtra{stages: []reconcile.Stage{stage}, before: []agent.Feature{filter}, features: features, filter: filter, parts: []lifecycle.Part{
+	return bridgeExtra{stages: []reconcile.Stage{connections, stage}, before: []agent.Feature{filter}, features: features, filter: filter, parts: []lifecycle.Part{
 		{Name: "nftables", Run: func(ctx context.Context) error { return driver.Watch(ctx, told(stage)) },
 			Stop: func(context.Context) error { driver.Close(); return nil }},
 	}}, nil
 }
 
 // bridgeFilter is the feature of security groups. Whether the kernel can track connections on bridges is found out once: its modules do not go.
-func bridgeFilter(c *config.Agent, env Env, zones *zone.Book, driver *nft.Driver, t reconcile.Target[nft.Key, nft.Object]) (*sgnft.Feature, error) {
+func bridgeFilter(c *config.Agent, env Env, zones *zone.Book, driver *nft.Driver, t sgnft.Targets) (*sgnft.Feature, error) {
 	choices, err := filterConfig(c)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"isospin/internal/agent/feature/secgroup"
 	"isospin/internal/agent/feature/zone"
 	"isospin/internal/change"
+	"isospin/internal/dataplane/conntrack"
 	"isospin/internal/dataplane/nft"
 	"isospin/internal/reconcile"
 	"isospin/internal/wire"
@@ -20,10 +21,17 @@ type Config struct {
 	Tracks bool
 }
 
+// Targets is what the feature fills.
+type Targets struct {
+	Table reconcile.Target[nft.Key, nft.Object]
+	// Here are the addresses of tracked ports: the connections of one that leaves are not there any more when it comes back.
+	Here reconcile.Target[conntrack.Key, conntrack.Here]
+}
+
 // Feature is the conversion. Sync is for the loop's goroutine.
 type Feature struct {
 	cfg    Config
-	target reconcile.Target[nft.Key, nft.Object]
+	target Targets
 	zones  *zone.Book
 
 	// What was derived from documents that may be gone by now; thrown away and made again by a Sync of all.
@@ -35,7 +43,7 @@ type Feature struct {
 }
 
 // New makes the feature. It asks zones for the zones of the networks of ports that it has tracked.
-func New(c Config, t reconcile.Target[nft.Key, nft.Object], zones *zone.Book) *Feature {
+func New(c Config, t Targets, zones *zone.Book) *Feature {
 	f := &Feature{cfg: c, target: t, zones: zones, owned: map[string]bool{}}
 	f.forget()
 	return f
@@ -60,12 +68,14 @@ const hostDoc = "filter"
 func portDoc(id string) string  { return "filter/port/" + id }
 func groupDoc(id string) string { return "filter/group/" + id }
 
+func owner(doc string) reconcile.Owner { return reconcile.Owner{Feature: wire.EntityL2, Doc: doc} }
+
 // want states all that is wanted for one document.
 func (f *Feature) want(doc string, objects map[nft.Key]nft.Object) {
 	if len(objects) == 0 && !f.owned[doc] {
 		return
 	}
-	f.target.Replace(reconcile.Owner{Feature: wire.EntityL2, Doc: doc}, objects)
+	f.target.Table.Replace(owner(doc), objects)
 	if len(objects) == 0 {
 		delete(f.owned, doc)
 	} else {
@@ -138,7 +148,8 @@ func (f *Feature) everything(v agent.View, w *work) {
 	f.finish(v, w)
 	for doc := range stale {
 		if !f.owned[doc] {
-			f.target.Replace(reconcile.Owner{Feature: wire.EntityL2, Doc: doc}, nil)
+			f.target.Table.Replace(owner(doc), nil)
+			f.target.Here.Replace(owner(doc), nil)
 		}
 	}
 }

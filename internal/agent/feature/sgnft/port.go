@@ -11,6 +11,7 @@ import (
 	"isospin/internal/agent"
 	"isospin/internal/agent/feature/secgroup"
 	"isospin/internal/change"
+	"isospin/internal/dataplane/conntrack"
 	"isospin/internal/dataplane/nft"
 	"isospin/internal/wire"
 )
@@ -50,6 +51,8 @@ func (o objects) verdict(name string, l nft.Layout, device []byte, v nft.Verdict
 func (f *Feature) syncPort(v agent.View, w *work, id string) {
 	key := change.Key{Kind: wire.KindPort, ID: id}
 	w.res.Faults[key] = nil
+	here := map[conntrack.Key]conntrack.Here{}
+	defer func() { f.target.Here.Replace(owner(portDoc(id)), here) }()
 	p, ok := get[*wire.Port](v, wire.KindPort, id)
 	if !ok || !p.GetAdminStateUp() {
 		f.want(portDoc(id), nil)
@@ -70,9 +73,10 @@ func (f *Feature) syncPort(v agent.View, w *work, id string) {
 		f.want(portDoc(id), nil)
 		return
 	}
+	zone := uint16(0)
 	if f.cfg.Tracks && !in.free() {
-		zone, err := f.zones.Of(p.GetNetworkId())
-		if err != nil {
+		var err error
+		if zone, err = f.zones.Of(p.GetNetworkId()); err != nil {
 			w.res.Faults[key] = err
 		}
 		if zone == 0 {
@@ -86,6 +90,11 @@ func (f *Feature) syncPort(v agent.View, w *work, id string) {
 	identities, err := secgroup.Identities(p)
 	if err != nil {
 		w.res.Faults[key] = err // those that can be read serve
+	}
+	for _, i := range identities {
+		if zone != 0 && i.Prefix.IsSingleIP() {
+			here[conntrack.Key{Zone: zone, Addr: i.Prefix.Addr()}] = conntrack.Here{}
+		}
 	}
 	f.identify(want, p, identities, in.free())
 	if n, ok := get[*wire.Network](v, wire.KindNetwork, p.GetNetworkId()); ok && takesTags(n) {

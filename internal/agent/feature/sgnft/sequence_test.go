@@ -88,7 +88,7 @@ func TestSequences(t *testing.T) {
 			}
 			w.check()
 		}
-		got := texts(w.all())
+		got, here := texts(w.all()), fmt.Sprint(w.here.Merged())
 		needs := map[string]string{}
 		for n := range ports {
 			docs, lacks, broken := w.feature.Needs(w.docs, portID(n))
@@ -97,6 +97,9 @@ func TestSequences(t *testing.T) {
 		w.start()
 		if d := cmp.Diff(texts(w.all()), got); d != "" {
 			r.Fatalf("wanted otherwise than by a start: %s", d)
+		}
+		if now := fmt.Sprint(w.here.Merged()); now != here {
+			r.Fatalf("here were %s, by a start %s", here, now)
 		}
 		for id, before := range needs {
 			docs, lacks, broken := w.feature.Needs(w.docs, id)

@@ -10,9 +10,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"isospin/internal/agent"
+	"isospin/internal/agent/feature/featuretest"
 	"isospin/internal/agent/feature/zone"
 	"isospin/internal/agent/mirror"
 	"isospin/internal/change"
+	"isospin/internal/dataplane/conntrack"
 	"isospin/internal/dataplane/nft"
 	"isospin/internal/reconcile"
 	"isospin/internal/wire"
@@ -46,6 +48,7 @@ type world struct {
 	zones   *zone.Book
 	feature *Feature
 	target  target
+	here    featuretest.Target[conntrack.Key, conntrack.Here]
 }
 
 func newWorld(t failer, c Config) *world {
@@ -63,8 +66,8 @@ func newWorld(t failer, c Config) *world {
 
 // start is an agent's start: nothing is remembered but the mirror and the zones.
 func (w *world) start() {
-	w.target = target{}
-	w.feature = New(w.cfg, w.target, w.zones)
+	w.target, w.here = target{}, featuretest.Target[conntrack.Key, conntrack.Here]{}
+	w.feature = New(w.cfg, Targets{Table: w.target, Here: w.here}, w.zones)
 	w.dirty = nil
 	w.feature.Sync(w.docs, nil, true)
 }
