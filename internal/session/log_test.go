@@ -8,6 +8,7 @@ import (
 	"isospin/internal/change"
 	"isospin/internal/document/log"
 	"isospin/internal/model"
+	"isospin/internal/service"
 	"isospin/internal/service/eventlog"
 	"isospin/internal/session"
 	"isospin/internal/store"
@@ -60,6 +61,16 @@ func TestAHostIsToldOrders(t *testing.T) {
 	c.Wait(h, holding(2))
 	write(order("on", p.ProjectID, "DROP", false), update)
 	c.Wait(h, holding(1))
+	// Who takes orders along with a group or a port tells the hosts.
+	plugin := eventlog.New(eventlog.Config{Logs: logs})
+	s.Write(func(ctx context.Context, tx store.WriteTx) error { return plugin.GroupGone(ctx, tx, group) })
+	c.Wait(h, holding(0))
+	write(order("again", p.ProjectID, "ALL", true), logs.Insert)
+	c.Wait(h, holding(1))
+	s.Write(func(ctx context.Context, tx store.WriteTx) error {
+		return eventlog.Ports{Plugin: plugin}.Follow(ctx, tx, service.Write[model.Port]{Op: service.Delete, Old: &p})
+	})
+	c.Wait(h, holding(0))
 	s.Write(func(ctx context.Context, tx store.WriteTx) error { return s.ML2.DeletePort(ctx, tx, p.ID) })
 	c.Wait(h, holds(map[string]int{"host:h1": 0}))
 }
