@@ -216,9 +216,19 @@ func (c *Cloud) settled(t *testing.T) map[string]string {
 	c.until(t, 10*time.Second, "hosts settle", func() (bool, string) {
 		before := last
 		last = c.inventory(t)
-		return maps.Equal(before, last), fmt.Sprint(last)
+		return maps.Equal(before, last) && c.wired(last), fmt.Sprint(last)
 	})
 	return last
+}
+
+// wired tells whether the agents of Open vSwitch hosts have made what they make at first.
+func (c *Cloud) wired(inventory map[string]string) bool {
+	for _, h := range c.hosts() {
+		if h.Mechanism == lab.OpenVSwitch && !strings.Contains(inventory[h.Name], "port vxlan-isospin") {
+			return false
+		}
+	}
+	return true
 }
 
 // inventory is what each host has: devices, namespaces, ports and flows of the integration bridge.

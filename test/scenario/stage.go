@@ -131,3 +131,13 @@ func (s *Stage) fixed(t *testing.T, network string, n byte) []Object {
 	}
 	return out
 }
+
+// Boot boots guests beside those of the play. Addresses are given anew within moments, and a guest asks nobody for seconds who has one that it knew: it
+// would send to the one before.
+func (s *Stage) Boot(t *testing.T, births ...Birth) map[string]*lab.Guest {
+	t.Helper()
+	for _, g := range []*lab.Guest{s.One, s.Beside, s.Far} {
+		s.On(t, g.Name, "ip", "neigh", "flush", "dev", "eth0")
+	}
+	return s.Cloud.Boot(t, births...)
+}

@@ -108,15 +108,23 @@ func TestFollow(t *testing.T) {
 	})
 	defer wg.Wait()
 	defer cancel()
+	var last neigh.Change
 	await := func(what string, want neigh.Change) {
 		t.Helper()
-		select {
-		case got := <-seen:
-			if got != want {
-				t.Errorf("%s: told %b, want %b", what, got, want)
+		late := time.After(5 * time.Second)
+		for {
+			select {
+			case got := <-seen:
+				if got == last && got != want {
+					continue // some kernels tell of a removed copy of floods twice
+				}
+				if last = want; got != want {
+					t.Errorf("%s: told %b, want %b", what, got, want)
+				}
+				return
+			case <-late:
+				t.Fatalf("%s: not told", what)
 			}
-		case <-time.After(5 * time.Second):
-			t.Fatalf("%s: not told", what)
 		}
 	}
 	await("the start", neigh.Everything)
