@@ -174,7 +174,9 @@ func TestAMoveIsOneDocument(t *testing.T) {
 		t.Errorf("activated: %s", got)
 	}
 	x.carries(n, "h1", "h3")
-	x.c.Wait(x.hosts[2], func(v simulate.View) bool { return v.Get("host:h3", wire.KindPort, p.ID, &doc) && doc.Wiring == p.Wiring+1 })
+	x.c.Wait(x.hosts[2], func(v simulate.View) bool {
+		return v.Get("host:h3", wire.KindPort, p.ID, &doc) && doc.Wiring == p.Wiring+1
+	})
 	if _, waits := doc.WaitsAt("h3"); waits || doc.Host != "h3" || doc.SegmentAt("h3") == "" {
 		t.Errorf("the document of who has it: %v", &doc)
 	}
