@@ -79,18 +79,18 @@ func TestGolden(t *testing.T) {
 			w.network(1, "flat", true)
 			p := w.port(1, 1, []string{"192.0.2.1"})
 			p.AllowedAddressPairs = []*wire.AddressPair{{IpAddress: "198.51.100.0/24"}, {IpAddress: "198.51.100.64/26"}, {IpAddress: "0.0.0.0/0", MacAddress: mac(9)}, {IpAddress: "2001:db8::/64"}}
-			w.put(wire.KindPort, p.Id, p)
+			w.Put(wire.KindPort, p.Id, p)
 		},
 		"open": func(w *world) {
 			p := w.port(1, 1, []string{"192.0.2.1"}, 1)
 			p.PortSecurityEnabled = false
-			w.put(wire.KindPort, p.Id, p)
+			w.Put(wire.KindPort, p.Id, p)
 			p = w.port(2, 1, []string{"192.0.2.2"})
 			p.DeviceOwner = "network:dhcp"
-			w.put(wire.KindPort, p.Id, p)
+			w.Put(wire.KindPort, p.Id, p)
 			p = w.port(3, 1, []string{"192.0.2.3"})
 			p.AdminStateUp = false
-			w.put(wire.KindPort, p.Id, p)
+			w.Put(wire.KindPort, p.Id, p)
 		},
 		"mixed": func(w *world) {
 			w.group(1, true)
@@ -132,7 +132,7 @@ func TestWithoutTracking(t *testing.T) {
 	if err := res.Faults[change.Key{Kind: wire.KindPort, ID: portID(2)}]; err != nil {
 		t.Errorf("a port in a group without has the fault %v", err)
 	}
-	if _, _, err := w.feature.Needs(w.docs, portID(1)); err == nil {
+	if _, _, err := w.feature.Needs(w.Docs, portID(1)); err == nil {
 		t.Error("a port in a group with state needs nothing that it cannot have")
 	}
 	text := strings.Join(texts(w.all()), "\n")
@@ -171,18 +171,18 @@ func TestAChangeCostsItsOwnSize(t *testing.T) {
 	}
 	cost("a member more", 1, 0, func() { w.member(1, "one", "10.3.0.1") })
 	cost("a member with another address", 1, 1, func() { w.member(1, "one", "10.3.0.2") })
-	cost("a member less", 0, 1, func() { w.drop(wire.KindMember, groupID(1)+"/one") })
+	cost("a member less", 0, 1, func() { w.Drop(wire.KindMember, groupID(1)+"/one") })
 	cost("a rule more", 1, 0, func() { w.rule("s", 1, "ingress", "IPv4", nil) })
-	cost("a rule less", 1, 0, func() { w.drop(wire.KindRule, "s") })
+	cost("a rule less", 1, 0, func() { w.Drop(wire.KindRule, "s") })
 	// Two maps, its MAC with its device and its bridge, its address, its link-local address, four chains.
 	cost("a port more", 10, 0, func() { w.port(999, 1, []string{"10.1.9.9"}, 1) })
 	p := w.port(998, 1, []string{"10.1.9.8"}, 1)
 	w.sync()
 	cost("an address pair more", 1, 0, func() {
 		p.AllowedAddressPairs = []*wire.AddressPair{{IpAddress: "10.1.9.7"}}
-		w.put(wire.KindPort, p.Id, p)
+		w.Put(wire.KindPort, p.Id, p)
 	})
-	cost("a port less", 0, 10, func() { w.drop(wire.KindPort, portID(999)) })
+	cost("a port less", 0, 10, func() { w.Drop(wire.KindPort, portID(999)) })
 	cost("a prefix among members", 3, 0, func() { w.member(1, "wide", "10.9.0.0/16") }) // its set, and it, and the rules that ask
 	cost("a second prefix", 1, 0, func() { w.member(1, "wider", "10.10.0.0/16") })
 }

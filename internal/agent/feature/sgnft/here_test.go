@@ -24,7 +24,7 @@ func TestHere(t *testing.T) {
 	if got, want := fmt.Sprint(w.here.Merged()), fmt.Sprintf("map[192.0.2.1 in zone %[1]d:{} 2001:db8::1 in zone %[1]d:{} %[2]s in zone %[1]d:{}]", zone, link); got != want {
 		t.Errorf("here are %s, not %s", got, want)
 	}
-	w.drop(wire.KindPort, portID(1))
+	w.Drop(wire.KindPort, portID(1))
 	w.sync()
 	if got := w.here.Merged(); len(got) != 0 {
 		t.Errorf("here are still %v", got)

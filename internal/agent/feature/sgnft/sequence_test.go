@@ -41,11 +41,11 @@ func TestSequences(t *testing.T) {
 				}
 				p.AllowedAddressPairs = append(p.AllowedAddressPairs, pair)
 			}
-			w.put(wire.KindPort, p.Id, p)
+			w.Put(wire.KindPort, p.Id, p)
 		},
-		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindPort, portID(n)) },
+		func(_ *rapid.T, w *world, n int) { w.Drop(wire.KindPort, portID(n)) },
 		func(r *rapid.T, w *world, n int) { w.group(n%groups, rapid.Bool().Draw(r, "stateful")) },
-		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindGroup, groupID(n%groups)) },
+		func(_ *rapid.T, w *world, n int) { w.Drop(wire.KindGroup, groupID(n%groups)) },
 		func(r *rapid.T, w *world, n int) {
 			w.rule(fmt.Sprint("r", n), rapid.IntRange(0, groups-1).Draw(r, "of"), rapid.SampledFrom([]string{"ingress", "egress", "sideways"}).Draw(r, "way"),
 				rapid.SampledFrom([]string{"IPv4", "IPv6"}).Draw(r, "family"), func(d *wire.SecurityGroupRule) {
@@ -62,14 +62,14 @@ func TestSequences(t *testing.T) {
 					}
 				})
 		},
-		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindRule, fmt.Sprint("r", n)) },
+		func(_ *rapid.T, w *world, n int) { w.Drop(wire.KindRule, fmt.Sprint("r", n)) },
 		func(r *rapid.T, w *world, n int) {
 			w.member(n%groups, fmt.Sprint("m", n), address(r, false), address(r, true))
 		},
-		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindMember, groupID(n%groups)+"/"+fmt.Sprint("m", n)) },
+		func(_ *rapid.T, w *world, n int) { w.Drop(wire.KindMember, groupID(n%groups)+"/"+fmt.Sprint("m", n)) },
 		func(r *rapid.T, w *world, _ int) { w.entry("ag", address(r, rapid.Bool().Draw(r, "v6"))) },
 		func(r *rapid.T, w *world, _ int) {
-			w.drop(wire.KindAddress, "ag/"+address(r, rapid.Bool().Draw(r, "v6")))
+			w.Drop(wire.KindAddress, "ag/"+address(r, rapid.Bool().Draw(r, "v6")))
 		},
 		func(r *rapid.T, w *world, n int) {
 			w.network(n%networks, rapid.SampledFrom([]string{"vxlan", "flat"}).Draw(r, "type"), rapid.Bool().Draw(r, "transparent"))
@@ -91,7 +91,7 @@ func TestSequences(t *testing.T) {
 		got, here := texts(w.all()), fmt.Sprint(w.here.Merged())
 		needs := map[string]string{}
 		for n := range ports {
-			docs, lacks, broken := w.feature.Needs(w.docs, portID(n))
+			docs, lacks, broken := w.feature.Needs(w.Docs, portID(n))
 			needs[portID(n)] = fmt.Sprint(docs, lacks, broken)
 		}
 		w.start()
@@ -102,7 +102,7 @@ func TestSequences(t *testing.T) {
 			r.Fatalf("here were %s, by a start %s", here, now)
 		}
 		for id, before := range needs {
-			docs, lacks, broken := w.feature.Needs(w.docs, id)
+			docs, lacks, broken := w.feature.Needs(w.Docs, id)
 			if now := fmt.Sprint(docs, lacks, broken); now != before {
 				r.Fatalf("the needs of %s were %s, are %s", id, before, now)
 			}

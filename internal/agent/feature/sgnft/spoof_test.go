@@ -28,7 +28,7 @@ func spoofing(t *testing.T, c Config, stateful bool) {
 	l.allowAll(1)
 	p := l.port(1, 1, []string{"192.0.2.1", "2001:db8::1"}, 1)
 	p.AllowedAddressPairs = []*wire.AddressPair{{IpAddress: "198.51.100.0/24"}, {IpAddress: "203.0.113.7", MacAddress: mac(0x77)}, {IpAddress: "2001:db8:7::/64"}}
-	l.put(wire.KindPort, p.Id, p)
+	l.Put(wire.KindPort, p.Id, p)
 	l.port(2, 1, []string{"192.0.2.2", "2001:db8::2"}, 1)
 	l.port(3, 1, []string{"192.0.2.3", "2001:db8::3"}, 1)
 	l.apply()
@@ -139,23 +139,23 @@ func notInPlace(t *testing.T, c Config, stateful bool) {
 	}
 	open := l.port(2, 1, []string{"192.0.2.2"})
 	open.PortSecurityEnabled = false
-	l.put(wire.KindPort, open.Id, open)
+	l.Put(wire.KindPort, open.Id, open)
 	l.apply()
 	silent("before its document", false)
 	p := l.port(1, 1, []string{"192.0.2.1"}, 1)
 	l.apply()
 	silent("with it", true)
 	p.AdminStateUp = false
-	l.put(wire.KindPort, p.Id, p)
+	l.Put(wire.KindPort, p.Id, p)
 	l.apply()
 	silent("down", false)
 	p.AdminStateUp, p.SecurityGroups, p.DeviceOwner = true, nil, "network:dhcp"
-	l.put(wire.KindPort, p.Id, p)
+	l.Put(wire.KindPort, p.Id, p)
 	l.apply()
 	silent("as the cloud's own", true)
 	kind, body := udpTo("192.0.2.1", "255.255.255.255", dhcpServer, dhcpClient)
 	l.expect("an offer of the cloud's own", true, "1", "up", kind, body, to(everybody))
-	l.drop(wire.KindPort, p.Id)
+	l.Drop(wire.KindPort, p.Id)
 	l.apply()
 	silent("gone", false)
 	kind, body = udpTo("198.18.0.1", "192.0.2.250", 1, 2)

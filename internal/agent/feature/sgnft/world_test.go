@@ -5,15 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
-
-	"google.golang.org/protobuf/proto"
 
 	"isospin/internal/agent"
 	"isospin/internal/agent/feature/featuretest"
 	"isospin/internal/agent/feature/zone"
-	"isospin/internal/agent/mirror"
-	"isospin/internal/change"
 	"isospin/internal/dataplane/conntrack"
 	"isospin/internal/dataplane/nft"
 	"isospin/internal/reconcile"
@@ -30,34 +25,21 @@ func (t target) Replace(o reconcile.Owner, want map[nft.Key]nft.Object) {
 	}
 }
 
-// failer is what a test and a drawn one have in common.
-type failer interface {
-	Helper()
-	Fatalf(format string, args ...any)
-	Errorf(format string, args ...any)
-}
-
 // world is a host: its documents, its feature and what that wants.
 type world struct {
-	t       failer
+	*featuretest.Host
+	t       featuretest.Failer
 	cfg     Config
-	docs    *mirror.Mirror
-	hash    uint64
-	held    map[change.Key]*wire.Document
-	dirty   []change.Key
 	zones   *zone.Book
 	feature *Feature
 	target  target
 	here    featuretest.Target[conntrack.Key, conntrack.Here]
 }
 
-func newWorld(t failer, c Config) *world {
-	w := &world{t: t, cfg: c, docs: mirror.Memory(), held: map[change.Key]*wire.Document{}}
+func newWorld(t featuretest.Failer, c Config) *world {
+	w := &world{Host: featuretest.New(t), t: t, cfg: c}
 	var err error
 	if w.zones, err = zone.Open("", 1, 9); err != nil {
-		t.Fatalf("%v", err)
-	}
-	if _, _, err := w.docs.Apply(&wire.Frame{Set: "all", Begin: true, Complete: true}); err != nil {
 		t.Fatalf("%v", err)
 	}
 	w.start()
@@ -66,50 +48,15 @@ func newWorld(t failer, c Config) *world {
 
 // start is an agent's start: nothing is remembered but the mirror and the zones.
 func (w *world) start() {
+	w.Restart()
 	w.target, w.here = target{}, featuretest.Target[conntrack.Key, conntrack.Here]{}
 	w.feature = New(w.cfg, Targets{Table: w.target, Here: w.here}, w.zones)
-	w.dirty = nil
-	w.feature.Sync(w.docs, nil, true)
-}
-
-func (w *world) put(kind, id string, m proto.Message) {
-	w.t.Helper()
-	d, err := wire.Encode(kind, id, m)
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
-	w.drop(kind, id)
-	w.held[change.Key{Kind: kind, ID: id}] = d
-	w.hash += d.Hash()
-	w.frame(&wire.Frame{Put: []*wire.Document{d}})
-}
-
-func (w *world) drop(kind, id string) {
-	w.t.Helper()
-	k := change.Key{Kind: kind, ID: id}
-	d := w.held[k]
-	if d == nil {
-		return
-	}
-	delete(w.held, k)
-	w.hash -= d.Hash()
-	w.frame(&wire.Frame{Drop: []*wire.Key{{Kind: kind, Id: id}}})
-}
-
-func (w *world) frame(f *wire.Frame) {
-	w.t.Helper()
-	f.Set, f.Hash = "all", w.hash
-	dirty, _, err := w.docs.Apply(f)
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
-	w.dirty = append(w.dirty, dirty...)
+	w.feature.Sync(w.Docs, nil, true)
 }
 
 // sync lets the feature see what happened.
 func (w *world) sync() agent.Result {
-	defer func() { w.dirty = nil }()
-	return w.feature.Sync(w.docs, w.dirty, false)
+	return w.feature.Sync(w.Docs, w.Dirty(w.feature.Kinds()), false)
 }
 
 // all is what is wanted. Where owners differ on one the world is broken.
@@ -181,7 +128,7 @@ func portID(n int) string  { return fmt.Sprintf("%08x-00%02x", n, n) }
 func mac(n int) string     { return fmt.Sprintf("fa:16:3e:00:%02x:%02x", n>>8, n&0xff) }
 
 func (w *world) network(n int, kind string, transparent bool) {
-	w.put(wire.KindNetwork, netID(n), &wire.Network{Id: netID(n), AdminStateUp: true, VlanTransparent: transparent, Segments: []*wire.Segment{{Id: "s", NetworkType: kind}}})
+	w.Put(wire.KindNetwork, netID(n), &wire.Network{Id: netID(n), AdminStateUp: true, VlanTransparent: transparent, Segments: []*wire.Segment{{Id: "s", NetworkType: kind}}})
 }
 
 // port is a filtered port.
@@ -193,12 +140,12 @@ func (w *world) port(n, network int, ips []string, groups ...int) *wire.Port {
 	for _, g := range groups {
 		p.SecurityGroups = append(p.SecurityGroups, groupID(g))
 	}
-	w.put(wire.KindPort, p.Id, p)
+	w.Put(wire.KindPort, p.Id, p)
 	return p
 }
 
 func (w *world) group(n int, stateful bool) {
-	w.put(wire.KindGroup, groupID(n), &wire.SecurityGroup{Id: groupID(n), Stateful: stateful})
+	w.Put(wire.KindGroup, groupID(n), &wire.SecurityGroup{Id: groupID(n), Stateful: stateful})
 }
 
 // rule is one of a group that allows all that change does not narrow.
@@ -207,16 +154,16 @@ func (w *world) rule(id string, group int, direction, ethertype string, change f
 	if change != nil {
 		change(d)
 	}
-	w.put(wire.KindRule, id, d)
+	w.Put(wire.KindRule, id, d)
 }
 
 func (w *world) member(group int, port string, ips ...string) {
 	id := groupID(group) + "/" + port
-	w.put(wire.KindMember, id, &wire.SecurityGroupMember{SecurityGroupId: groupID(group), PortId: port, IpAddresses: ips})
+	w.Put(wire.KindMember, id, &wire.SecurityGroupMember{SecurityGroupId: groupID(group), PortId: port, IpAddresses: ips})
 }
 
 func (w *world) entry(group, address string) {
-	w.put(wire.KindAddress, group+"/"+address, &wire.AddressGroupEntry{AddressGroupId: group, Address: address})
+	w.Put(wire.KindAddress, group+"/"+address, &wire.AddressGroupEntry{AddressGroupId: group, Address: address})
 }
 
 func proto2(name string, low, high int32) func(*wire.SecurityGroupRule) {
@@ -232,5 +179,3 @@ func of(group int, more ...func(*wire.SecurityGroupRule)) func(*wire.SecurityGro
 		}
 	}
 }
-
-var _ failer = (*testing.T)(nil)

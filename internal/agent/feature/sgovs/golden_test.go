@@ -34,10 +34,10 @@ func TestGolden(t *testing.T) {
 		"open": {build: func(w *world) {
 			p := w.port(1, 1, []string{"192.0.2.1"}, 1)
 			p.PortSecurityEnabled = false
-			w.put(wire.KindPort, p.Id, p)
+			w.Put(wire.KindPort, p.Id, p)
 			p = w.port(2, 1, []string{"192.0.2.2"})
 			p.DeviceOwner = "network:dhcp"
-			w.put(wire.KindPort, p.Id, p)
+			w.Put(wire.KindPort, p.Id, p)
 		}},
 		"off": {cfg: Config{Off: true}, build: func(w *world) {
 			w.group(1, true)
@@ -91,14 +91,14 @@ func TestGolden(t *testing.T) {
 			p := w.port(1, 1, []string{"192.0.2.1"})
 			p.AllowedAddressPairs = []*wire.AddressPair{{IpAddress: "198.51.100.0/24"}, {IpAddress: "192.0.2.200", MacAddress: "00:00:5e:00:01:01"},
 				{IpAddress: "0.0.0.0/0", MacAddress: "fa:16:3e:00:00:77"}, {IpAddress: "2001:db8:1::/64"}}
-			w.put(wire.KindPort, p.Id, p)
+			w.Put(wire.KindPort, p.Id, p)
 		}},
 		"states-of-ports": {build: func(w *world) {
 			p := w.port(1, 1, []string{"192.0.2.1"})
 			p.AdminStateUp = false
-			w.put(wire.KindPort, p.Id, p)
+			w.Put(wire.KindPort, p.Id, p)
 			w.port(2, 1, []string{"192.0.2.2"})
-			delete(w.plugged, "tap2")
+			w.Unplug("tap2")
 			w.port(3, 1, []string{"192.0.2.3"})
 			w.plug(3, 0)
 		}},

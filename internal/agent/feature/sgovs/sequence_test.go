@@ -26,7 +26,7 @@ func TestSequences(t *testing.T) {
 	}
 	events := []func(r *rapid.T, w *world, n int){
 		func(r *rapid.T, w *world, n int) { w.group(n%groups, rapid.Bool().Draw(r, "stateful")) },
-		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindGroup, groupID(n%groups)) },
+		func(_ *rapid.T, w *world, n int) { w.Drop(wire.KindGroup, groupID(n%groups)) },
 		func(r *rapid.T, w *world, n int) {
 			w.rule(fmt.Sprint("r", n%rules), n%3, rapid.SampledFrom([]string{"ingress", "egress"}).Draw(r, "direction"),
 				rapid.SampledFrom([]string{"IPv4", "IPv6"}).Draw(r, "family"), func(d *wire.SecurityGroupRule) {
@@ -44,14 +44,14 @@ func TestSequences(t *testing.T) {
 					}
 				})
 		},
-		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindRule, fmt.Sprint("r", n%rules)) },
+		func(_ *rapid.T, w *world, n int) { w.Drop(wire.KindRule, fmt.Sprint("r", n%rules)) },
 		func(r *rapid.T, w *world, n int) { w.member(n%3, fmt.Sprint("m", n%2), some(r, "member")...) },
 		func(_ *rapid.T, w *world, n int) {
-			w.drop(wire.KindMember, groupID(n%3)+"/"+fmt.Sprint("m", n%2))
+			w.Drop(wire.KindMember, groupID(n%3)+"/"+fmt.Sprint("m", n%2))
 		},
 		func(_ *rapid.T, w *world, n int) { w.entry(fmt.Sprint("ag", n%2+1), addresses[n%6]) },
 		func(_ *rapid.T, w *world, n int) {
-			w.drop(wire.KindAddress, fmt.Sprint("ag", n%2+1)+"/"+addresses[n%6])
+			w.Drop(wire.KindAddress, fmt.Sprint("ag", n%2+1)+"/"+addresses[n%6])
 		},
 		func(r *rapid.T, w *world, n int) {
 			n %= ports
@@ -62,13 +62,13 @@ func TestSequences(t *testing.T) {
 			for _, a := range some(r, "pair") {
 				p.AllowedAddressPairs = append(p.AllowedAddressPairs, &wire.AddressPair{IpAddress: a, MacAddress: rapid.SampledFrom([]string{"", mac(99)}).Draw(r, "mac")})
 			}
-			w.put(wire.KindPort, p.Id, p)
+			w.Put(wire.KindPort, p.Id, p)
 		},
-		func(_ *rapid.T, w *world, n int) { w.drop(wire.KindPort, portID(n%ports)) },
+		func(_ *rapid.T, w *world, n int) { w.Drop(wire.KindPort, portID(n%ports)) },
 		func(r *rapid.T, w *world, n int) {
 			w.plug(n%ports, rapid.SampledFrom([]int{0, n%ports + 10, n%ports + 50}).Draw(r, "number"))
 		},
-		func(_ *rapid.T, w *world, n int) { delete(w.plugged, fmt.Sprint("tap", n%ports)) },
+		func(_ *rapid.T, w *world, n int) { w.Unplug(fmt.Sprint("tap", n%ports)) },
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		w := newWorld(r, Config{})
@@ -79,9 +79,8 @@ func TestSequences(t *testing.T) {
 			if rapid.IntRange(0, 5).Draw(r, "restart") == 0 {
 				w.start()
 			} else if rapid.IntRange(0, 5).Draw(r, "all") == 0 {
-				w.watch.Look()
-				w.feature.Sync(w.docs, nil, true)
-				w.dirty = nil
+				w.Dirty(nil)
+				w.feature.Sync(w.Docs, nil, true)
 			} else {
 				w.sync()
 			}
@@ -145,16 +144,16 @@ func TestCost(t *testing.T) {
 	}{
 		{"a rule more", func() { w.rule("new", 1, "ingress", "IPv4", tcp(80, 80)) }, 1, 0},
 		{"a rule changed", func() { w.rule("new", 1, "ingress", "IPv4", tcp(81, 81)) }, 1, 1},
-		{"a rule less", func() { w.drop(wire.KindRule, "new") }, 0, 1},
+		{"a rule less", func() { w.Drop(wire.KindRule, "new") }, 0, 1},
 		{"a rule with a remote more", func() { w.rule("new", 1, "ingress", "IPv4", of(2, tcp(80, 80))) }, 1, 0},
-		{"a rule with a remote less", func() { w.drop(wire.KindRule, "new") }, 0, 1},
+		{"a rule with a remote less", func() { w.Drop(wire.KindRule, "new") }, 0, 1},
 		{"a rule with another remote more", func() { w.rule("new", 1, "ingress", "IPv4", of(1, tcp(80, 80))) }, 3, 1}, // what is said of later fragments is one flow for both
-		{"a rule with another remote less", func() { w.drop(wire.KindRule, "new") }, 1, 3},
+		{"a rule with another remote less", func() { w.Drop(wire.KindRule, "new") }, 1, 3},
 		{"a member more", func() { w.member(2, "new", "10.1.0.1") }, 1, 0},
 		{"a member moved", func() { w.member(2, "new", "10.1.0.2") }, 1, 1},
-		{"a member less", func() { w.drop(wire.KindMember, groupID(2)+"/new") }, 0, 1},
+		{"a member less", func() { w.Drop(wire.KindMember, groupID(2)+"/new") }, 0, 1},
 		{"a port more", func() { w.port(101, 1, []string{"192.0.2.101"}, 1) }, plain, 0},
-		{"a port less", func() { w.drop(wire.KindPort, portID(101)) }, 0, plain},
+		{"a port less", func() { w.Drop(wire.KindPort, portID(101)) }, 0, plain},
 		{"nothing", func() { w.port(1, 1, []string{"192.0.2.1"}, 1) }, 0, 0},
 	} {
 		came, went := w.writes(c.do)
@@ -183,7 +182,7 @@ func TestNeeds(t *testing.T) {
 	w.rule("r", 1, "ingress", "IPv4", nil)
 	w.port(1, 1, []string{"192.0.2.1"}, 1)
 	w.sync()
-	needs := func() secgroup.Needs { return w.feature.Needs(w.docs, portID(1)) }
+	needs := func() secgroup.Needs { return w.feature.Needs(w.Docs, portID(1)) }
 	if d := cmp.Diff(secgroup.Needs{Docs: []string{hostDoc, portDoc("p1"), groupDoc(groupID(1)), ruleDoc("r")}}, needs()); d != "" {
 		t.Error(d)
 	}
@@ -207,13 +206,13 @@ func TestNeeds(t *testing.T) {
 	}
 	w.rule("ports", 2, "ingress", "IPv4", func(d *wire.SecurityGroupRule) { tcp(1, 2)(d); d.Protocol = "udplite" })
 	w.sync()
-	w.drop(wire.KindRule, "ports")
+	w.Drop(wire.KindRule, "ports")
 	if res := w.sync(); needs().Note != "" || !slices.Contains(res.Dirty, port) {
 		t.Errorf("the note is %q; told again are %v", needs().Note, res.Dirty)
 	}
 	p := w.port(1, 1, []string{"192.0.2.1"}, 1)
 	p.AllowedAddressPairs = []*wire.AddressPair{{IpAddress: "nowhere"}}
-	w.put(wire.KindPort, p.Id, p)
+	w.Put(wire.KindPort, p.Id, p)
 	w.sync()
 	if needs().Broken == nil {
 		t.Error("an address pair that cannot be read is not told")

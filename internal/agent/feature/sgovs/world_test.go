@@ -4,17 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"testing"
-
-	"google.golang.org/protobuf/proto"
 
 	"isospin/internal/agent"
-	"isospin/internal/agent/feature/brint"
+	"isospin/internal/agent/feature/featuretest"
 	"isospin/internal/agent/feature/zone"
-	"isospin/internal/agent/mirror"
-	"isospin/internal/change"
 	"isospin/internal/dataplane/openflow"
-	"isospin/internal/dataplane/vswitch"
 	"isospin/internal/reconcile"
 	"isospin/internal/wire"
 )
@@ -39,43 +33,20 @@ func (t *target) merged() map[openflow.Key]openflow.Flow {
 	return out
 }
 
-// failer is what a test and a drawn one have in common.
-type failer interface {
-	Helper()
-	Fatalf(format string, args ...any)
-	Errorf(format string, args ...any)
-}
-
-// interfaces is a brint.Interfaces that shows what the test set.
-type interfaces map[string]vswitch.Interface
-
-func (s interfaces) Changed() <-chan struct{} { return nil }
-func (s interfaces) Snapshot() (map[string]vswitch.Interface, bool) {
-	return maps.Clone(map[string]vswitch.Interface(s)), true
-}
-
 // world is a host: its documents, its interfaces, its feature and what that wants.
 type world struct {
-	t       failer
+	*featuretest.Host
+	t       featuretest.Failer
 	cfg     Config
-	docs    *mirror.Mirror
-	hash    uint64
-	held    map[change.Key]*wire.Document
-	dirty   []change.Key
-	plugged interfaces
 	zones   *zone.Book
-	watch   *brint.Watch
 	feature *Feature
 	flows   *target
 }
 
-func newWorld(t failer, c Config) *world {
-	w := &world{t: t, cfg: c, docs: mirror.Memory(), held: map[change.Key]*wire.Document{}, plugged: interfaces{}}
+func newWorld(t featuretest.Failer, c Config) *world {
+	w := &world{Host: featuretest.New(t), t: t, cfg: c}
 	var err error
 	if w.zones, err = zone.Open("", 1, 9); err != nil {
-		t.Fatalf("%v", err)
-	}
-	if _, _, err := w.docs.Apply(&wire.Frame{Set: "all", Begin: true, Complete: true}); err != nil {
 		t.Fatalf("%v", err)
 	}
 	w.start()
@@ -85,53 +56,14 @@ func newWorld(t failer, c Config) *world {
 // start is an agent's start: nothing is remembered but the mirror and the zones.
 func (w *world) start() {
 	w.flows = &target{owners: map[reconcile.Owner]map[openflow.Key]openflow.Flow{}}
-	w.watch = brint.NewWatch(w.plugged)
-	w.feature = New(w.cfg, w.flows, w.watch, w.zones)
-	w.dirty = nil
-	w.watch.Look()
-	w.feature.Sync(w.docs, nil, true)
-}
-
-func (w *world) put(kind, id string, m proto.Message) {
-	w.t.Helper()
-	d, err := wire.Encode(kind, id, m)
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
-	w.drop(kind, id)
-	w.held[change.Key{Kind: kind, ID: id}] = d
-	w.hash += d.Hash()
-	w.frame(&wire.Frame{Put: []*wire.Document{d}})
-}
-
-func (w *world) drop(kind, id string) {
-	w.t.Helper()
-	k := change.Key{Kind: kind, ID: id}
-	d := w.held[k]
-	if d == nil {
-		return
-	}
-	delete(w.held, k)
-	w.hash -= d.Hash()
-	w.frame(&wire.Frame{Drop: []*wire.Key{{Kind: kind, Id: id}}})
-}
-
-func (w *world) frame(f *wire.Frame) {
-	w.t.Helper()
-	f.Set, f.Hash = "all", w.hash
-	dirty, _, err := w.docs.Apply(f)
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
-	w.dirty = append(w.dirty, dirty...)
+	w.Restart()
+	w.feature = New(w.cfg, w.flows, w.Watch, w.zones)
+	w.feature.Sync(w.Docs, nil, true)
 }
 
 // sync lets the feature see what happened.
 func (w *world) sync() agent.Result {
-	keys, _ := w.watch.Look()
-	w.dirty = append(w.dirty, keys...)
-	defer func() { w.dirty = nil }()
-	return w.feature.Sync(w.docs, w.dirty, false)
+	return w.feature.Sync(w.Docs, w.Dirty(w.feature.Kinds()), false)
 }
 
 // writes are the flows that come and go by what is done.
@@ -185,17 +117,17 @@ func (w *world) port(n, network int, ips []string, groups ...int) *wire.Port {
 	for _, g := range groups {
 		p.SecurityGroups = append(p.SecurityGroups, groupID(g))
 	}
-	w.put(wire.KindPort, p.Id, p)
+	w.Put(wire.KindPort, p.Id, p)
 	w.plug(n, n)
 	return p
 }
 
 func (w *world) plug(n, number int) {
-	w.plugged[fmt.Sprint("tap", n)] = vswitch.Interface{Name: fmt.Sprint("tap", n), IfaceID: portID(n), OFPort: number}
+	w.Plug(fmt.Sprint("tap", n), portID(n), number)
 }
 
 func (w *world) group(n int, stateful bool) {
-	w.put(wire.KindGroup, groupID(n), &wire.SecurityGroup{Id: groupID(n), Stateful: stateful})
+	w.Put(wire.KindGroup, groupID(n), &wire.SecurityGroup{Id: groupID(n), Stateful: stateful})
 }
 
 // rule is one of a group that allows all that change does not narrow.
@@ -204,16 +136,16 @@ func (w *world) rule(id string, group int, direction, ethertype string, change f
 	if change != nil {
 		change(d)
 	}
-	w.put(wire.KindRule, id, d)
+	w.Put(wire.KindRule, id, d)
 }
 
 func (w *world) member(group int, port string, ips ...string) {
 	id := groupID(group) + "/" + port
-	w.put(wire.KindMember, id, &wire.SecurityGroupMember{SecurityGroupId: groupID(group), PortId: port, IpAddresses: ips})
+	w.Put(wire.KindMember, id, &wire.SecurityGroupMember{SecurityGroupId: groupID(group), PortId: port, IpAddresses: ips})
 }
 
 func (w *world) entry(group, address string) {
-	w.put(wire.KindAddress, group+"/"+address, &wire.AddressGroupEntry{AddressGroupId: group, Address: address})
+	w.Put(wire.KindAddress, group+"/"+address, &wire.AddressGroupEntry{AddressGroupId: group, Address: address})
 }
 
 func tcp(low, high int32) func(*wire.SecurityGroupRule) {
@@ -229,5 +161,3 @@ func of(group int, more ...func(*wire.SecurityGroupRule)) func(*wire.SecurityGro
 		}
 	}
 }
-
-var _ failer = (*testing.T)(nil)
