@@ -111,7 +111,7 @@ func switchFacts(c *config.Agent) (*wire.Facts, error) {
 	}
 	conf, err := json.Marshal(map[string]any{
 		"bridge_mappings": c.OVS.BridgeMappings, "tunneling_ip": tunnelIP, "tunnel_types": types, "integration_bridge": c.OVS.IntegrationBridge,
-		"datapath_type": c.OVS.DatapathType, "l2_population": true, "arp_responder_enabled": true, "extensions": c.L2.Extensions,
+		"datapath_type": c.OVS.DatapathType, "l2_population": true, "arp_responder_enabled": true, "extensions": extensions(c, "qos", "log", "local_ip"),
 		"ovs_hybrid_plug": false, "in_distributed_mode": false, "enable_distributed_routing": false, "devices": 0, reasonsKey: []string{},
 	})
 	if err != nil {

@@ -72,7 +72,7 @@ func bridgeFacts(c *config.Agent) (*wire.Facts, error) {
 		tunnelIP, types = c.BridgeVXLAN.LocalIP.String(), []string{"vxlan"}
 	}
 	conf, err := json.Marshal(map[string]any{"bridge_mappings": mapped(c.LinuxBridge.Bridges), "interface_mappings": mapped(c.LinuxBridge.Interfaces),
-		"tunneling_ip": tunnelIP, "tunnel_types": types, "l2_population": true, "extensions": c.L2.Extensions, "devices": 0, reasonsKey: []string{}})
+		"tunneling_ip": tunnelIP, "tunnel_types": types, "l2_population": true, "extensions": extensions(c, "qos"), "devices": 0, reasonsKey: []string{}})
 	if err != nil {
 		return nil, fmt.Errorf("facts of the Linux bridge agent: %w", err)
 	}

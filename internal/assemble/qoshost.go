@@ -29,6 +29,17 @@ func newMeters(c *config.Agent, conn *openflow.Conn, opts ...reconcile.Option) (
 // extension tells whether `[agent] extensions` names a feature.
 func extension(c *config.Agent, name string) bool { return slices.Contains(c.L2.Extensions, name) }
 
+// extensions are those that `[agent] extensions` names and that this kind of host has: an agent's row tells clients what it does, not what it was asked for.
+func extensions(c *config.Agent, has ...string) []string {
+	out := []string{}
+	for _, name := range c.L2.Extensions {
+		if slices.Contains(has, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // qosFeatures are QoS on a host of Open vSwitch.
 func (h *host) qosFeatures(c *config.Agent) []agent.Feature {
 	if !extension(c, "qos") {
